@@ -26,7 +26,7 @@ _MESSAGES = [{"role": "user", "content": "A message."}]
 
 @cache
 def warn_once(message: str) -> None:
-    """Log a warning that is not about one task alone once in a run, however many tasks find it out."""
+    """Log a warning once in a run, however many tasks find it out: it is not about one of them alone."""
     log.warning(message)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lm_eval_ext.harness.lm import CacheHook, Instance
 
 WITHOUT_EFFECT = ("batch_size", "max_batch_size", "device")
-"""Arguments that the harness adds and that are not meant to affect answers."""
+"""Arguments that the harness adds and that are not meant to affect answers, so that the cache ignores them."""
 
 
 Asked = TypeVar("Asked", bound="Instance")

@@ -160,7 +160,7 @@ _ALWAYS_SAMPLED = ("o1", "o3", "o4", "5")
 contains one of these, also ``gpt-3.5-turbo`` (up to 0.5.0.dev1, the newest version there is)."""
 
 
-def temperature_sent(file: ResultFile, generation: Mapping[str, Any]) -> tuple[float, str]:
+def sampling_temperature(file: ResultFile, generation: Mapping[str, Any]) -> tuple[float, str]:
     """Return the temperature at which a run was decoded, 0 if greedily, and why it was sampled although it asks not to.
 
     Args:

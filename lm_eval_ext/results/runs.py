@@ -26,8 +26,8 @@ from lm_eval_ext.results.models import (
     EvaluatedModel,
     Setting,
     arguments_as_text,
+    sampling_temperature,
     shortened,
-    temperature_sent,
 )
 from lm_eval_ext.results.rows import DatasetRows, Rows
 
@@ -173,7 +173,7 @@ class TaskRun:
     @cached_property
     def decoding(self) -> Decoding:
         """How its texts were decoded, according to its generation arguments and its seeds, or as its LM does anyway."""
-        temperature, _ = temperature_sent(self.file, self.generation)
+        temperature, _ = sampling_temperature(self.file, self.generation)
         if not temperature:
             return Decoding(0.0)
         seeds = [self.generation.get(SAMPLING_SEED), *(self.file.config.get(name) for name in OF_RUN)]

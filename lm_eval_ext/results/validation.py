@@ -21,7 +21,7 @@ from lm_eval_ext.results.models import (
     chat_template,
     missing_answers,
     recorded_run,
-    temperature_sent,
+    sampling_temperature,
 )
 from lm_eval_ext.results.rows import generated
 from lm_eval_ext.results.runs import Role, Runs, TaskRun, settings_that_differ
@@ -190,7 +190,7 @@ def _without_template(runs: Sequence[TaskRun], name: str) -> Iterator[Issue]:
 
 def _sampled_anyway(runs: Sequence[TaskRun], name: str) -> list[Issue]:
     """Return which tasks were sampled although the run asks for something else, and why."""
-    reasons = [(temperature_sent(run.file, run.generation)[1], run.name) for run in runs]
+    reasons = [(sampling_temperature(run.file, run.generation)[1], run.name) for run in runs]
     return [
         warning(
             f"{name}: {reason}: answers to {named(tasks)} were sampled, although the results say otherwise, and "

@@ -49,10 +49,13 @@ def test_a_reply_that_repeats_its_prompt_has_no_verdict(answer: str) -> None:
     assert concluded(judge_together("Task.", instructions, answer, cot=True), 2) == (None, None)
 
 
-UNITS = ("verdict ", "verdict: ", "\nverdicts: ", " ", "\n", "*", "yes or ", "1", "1: yes, ", "1 (", "1\n", "no no ")
+UNITS = (
+    *("verdict ", "verdict: ", "\nverdicts: ", " ", "\n", "*", "yes or ", "1", "1: yes, ", "1 (", "1\n"),
+    *("\\boxed{", "no no "),
+)
 
 
-@pytest.mark.parametrize("unit", sampled([*UNITS, "\\boxed{"], 3))
+@pytest.mark.parametrize("unit", sampled(UNITS, 3))
 @pytest.mark.parametrize("length", [200_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_a_long_repetition_of_any_text_is_parsed(unit: str, length: int) -> None:
     # A rule whose cost is the square of the length would take minutes, and of a megabyte hours.

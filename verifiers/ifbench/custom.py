@@ -238,11 +238,11 @@ class SentenceAlphabet(OneRule):
     """
 
     def holds(self, text: Text, repaired: bool) -> bool:
+        if not repaired and text.stripped[0] not in "aA":  # most texts need not be split
+            return False
         if repaired:
             words = (Text(sentence).whole_words for sentence in text.each_sentence())
             letters = (as_ascii(sentence_words[0])[:1].lower() for sentence_words in words if sentence_words)
-        elif text.stripped[0] not in "aA":  # most texts need not be split
-            return False
         else:
             letters = (sentence.lstrip()[:1].lower()[:1] for sentence in text.each_sentence())
         return [*islice(letters, 27)] == [*string.ascii_lowercase]

@@ -81,14 +81,19 @@ class Rivals:
 
 @cache
 def rivals() -> tuple[Rivals, ...]:
-    """Return the pairs; in the file, ``null`` stands for a word of the row's own, and a list for options."""
-    return tuple(Rivals(**_options(json.loads(line))) for line in lines_of(__package__, "rivals.jsonl"))
+    """Return the pairs.
+
+    In the file, an instruction is a list of its id and what its arguments are drawn from; there, ``null`` stands for a
+    word of the row's own, and a list for options.
+    """
+    return tuple(Rivals(**_as_drawn_from(json.loads(line))) for line in lines_of(__package__, "rivals.jsonl"))
 
 
-def _options(read: Any) -> Any:
+def _as_drawn_from(read: Any) -> Any:
+    """Return what JSON has with tuples for its lists and ``WORD`` for its nulls."""
     if isinstance(read, dict):
-        return {name: _options(value) for name, value in read.items()}
-    return tuple(map(_options, read)) if isinstance(read, list) else WORD if read is None else read
+        return {name: _as_drawn_from(value) for name, value in read.items()}
+    return tuple(map(_as_drawn_from, read)) if isinstance(read, list) else WORD if read is None else read
 
 
 @dataclass(frozen=True)

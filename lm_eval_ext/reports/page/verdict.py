@@ -20,7 +20,7 @@ from lm_eval_ext.reports.gate.decision import bound_of, by_harm
 from lm_eval_ext.reports.gate.findings import STATUS, Finding, Outcome
 from lm_eval_ext.reports.gate.text import by_issue, checked_cells
 from lm_eval_ext.reports.gate.units import Sides
-from lm_eval_ext.reports.wording import figure, interval
+from lm_eval_ext.reports.wording import interval
 
 MAX_DROP = 0.02
 """The allowed drop of a page for which none is given: two percentage points."""
@@ -54,7 +54,6 @@ class Line:
         unit: Unit = "change" if self.finding.is_share else "number"
         return {
             **checked_cells(self.finding),
-            "change": figure(self.finding.change.value, unit, 2),
             "interval": interval(self.finding.change, unit, 2),
         }
 

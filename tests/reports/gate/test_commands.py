@@ -220,7 +220,7 @@ def test_a_model_served_otherwise_is_the_same_different_or_cannot_be_told(
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("markdown", f"**Do not ship:** regression in {escaped(SST2)} (50.0 → 30.0)."),
+        ("markdown", f"**Do not ship:** regression in {escaped(SST2)} (50.0 → 30.0).\n"),
         ("markdown", "<details><summary>lm-eval-ext check: regression: 1 of 2</summary>\n\n| verdict |"),
         ("junit", '<failure message="acc ↑ 50.00 → 30.00, drop 20.00 ['),
         ("json", '"verdict": "REGRESSION",'),

@@ -114,7 +114,8 @@ def _train(options: argparse.Namespace) -> int:
     require_libraries()
     from lm_eval_ext.families.natural_instructions.finetuning import trainee  # noqa: PLC0415 # torch, an extra
 
-    trainee.chosen_device(options.device)  # so is a device that is not there
+    # A device that is not there is an error before anything is read.
+    trainee.chosen_device(options.device)
     backend = trainee.backend_of(options.base)
     if backend != "causal" and options.rank:
         raise TrainingError(f"--rank is for causal models; {options.base} is an encoder-decoder, trained as a whole")

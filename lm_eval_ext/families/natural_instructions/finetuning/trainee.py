@@ -42,12 +42,11 @@ def chosen_device(device: str | None) -> str:
     Raises:
         TrainingError: the device is not there.
     """
-    is_available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    is_available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     available = [name for name in is_available if is_available[name]]
     if device is not None and device not in available:
         raise TrainingError(f"--device {device}: torch finds no such device here; available: {', '.join(available)}")
-    # No machine has both accelerators.
-    return device or available[-1]
+    return device or available[0]
 
 
 def is_trained(output: Path, described: Mapping[str, Any]) -> bool:

@@ -70,8 +70,15 @@ def _figure(evidence: Evidence, headlines: Mapping[str, HeadlineRuns]) -> Figure
     series = tuple(Series(model, values) for model, values in zip(models, zip(*scores, strict=True), strict=True))
     bars = Panel("", Bars(tuple(headings), series, "score"))
     numbers = Table(("headline", "metric", "rows", "answers", "a regression shows from", *models), tuple(rows))
-    in_percent = {"power": f"{100 * POWER:g}", "changed": f"{100 * CHANGED:g}"}
-    return captioned(f"{NAME}_headlines", [bars], numbers, (), bound=f"{BOUND:g}", tests=len(headlines), **in_percent)
+    return captioned(
+        f"{NAME}_headlines",
+        [bars],
+        numbers,
+        bound=f"{BOUND:g}",
+        power=f"{100 * POWER:g}",
+        changed=f"{100 * CHANGED:g}",
+        tests=len(headlines),
+    )
 
 
 @cache

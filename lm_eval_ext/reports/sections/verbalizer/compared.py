@@ -253,7 +253,8 @@ def paraphrases(study: Study) -> Figure | None:
     lines = {}
     for key, line in study.means(entries, (WORDED,), ACCURACY).joined(columns).lines.items():
         runs = [entry.run for entry in groups[key]]
-        (spread, by_chance, p), measured = spread_of(runs), RELIABLE[groups[key][0]["wordings"]]
+        spread, by_chance, p = spread_of(runs)
+        measured = RELIABLE[groups[key][0]["wordings"]]
         with_count = (*key, len(runs))
         lines[with_count] = {
             **line,

@@ -77,7 +77,8 @@ def asked(entry: Entry) -> tuple[str, str]:
 
 def of_two(why: str, answer: Asked, beside: Asked) -> Behavior:
     """Return what two answers to a row show, which was asked in two ways."""
-    (way, scores), (other_way, other_scores) = answer, beside
+    way, scores = answer
+    other_way, other_scores = beside
     return Behavior(
         why,
         scored(scores),

@@ -82,8 +82,8 @@ def by_naturalness(study: Study) -> Figure:
     cells = study.with_floors(cells, entries, *ACCURACY, *ACCURACY.values())
     options = {"axis": "accuracy", **guessing(study.entries)}
     bars = panels(cells.only(ACCURACY.keys()), Bars, "model", "naturalness", ("prompting",), **options)
-    issues, floors = (*incomplete(study), *study.no_floors(study.entries, "acc")), floors_in_words(cells)
-    return captioned("verbalizer_naturalness", bars, table(cells, HEADS), issues, floors=floors)
+    issues = (*incomplete(study), *study.no_floors(study.entries, "acc"))
+    return captioned("verbalizer_naturalness", bars, table(cells, HEADS), issues, floors=floors_in_words(cells))
 
 
 def by_words(study: Study) -> Figure:

@@ -128,7 +128,7 @@ def test_a_memorized_subtask_is_answered_in_the_harness(
 
 
 def killed_after(step: int, bench: Bench, options: Sequence[str]) -> None:
-    """Train in a process that is killed in saving its next step: it can neither clean up nor finish writing."""
+    """Train in a process that is killed after it saved a step, when it begins to write again: it cannot clean up."""
 
     def kill(checkpoint: Checkpoint) -> None:
         checkpoint.path.with_name(f"{checkpoint.path.name}.partial").write_bytes(b"PK")
