@@ -564,25 +564,7 @@ print(json.dumps([finders, layers, "reference" in model_registry, "verbalizer_an
 
 
 @pytest.mark.parametrize("autoload", ["1", "0"])
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        pytest.param("", "start.install()", id="install twice"),
-        pytest.param("import lm_eval.tasks, lm_eval.models", "start.install()", id="the harness before install"),
-        pytest.param("import lm_eval.tasks", "", id="half of the harness before install"),
-        pytest.param(
-            "import lm_eval.tasks, lm_eval.models",
-            "start.install(); importlib.reload(sys.modules['lm_eval.tasks'])",
-            id="the harness reloaded",
-        ),
-        pytest.param("", "start.install(); importlib.reload(autoload); start.install()", id="we reloaded"),
-        pytest.param(
-            "from lm_eval_ext import start",
-            "start.install(); importlib.reload(start); importlib.reload(autoload); start.install()",
-            id="all of us reloaded",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("before", "after"), TABLES["installations"].values(), ids=TABLES["installations"])
 def test_there_is_only_one_finder_and_one_wrapper_around_the_harness(
     observe: Observe, tmp_path: Path, before: str, after: str, autoload: str
 ) -> None:
