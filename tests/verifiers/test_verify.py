@@ -70,19 +70,10 @@ def test_the_edition_is_chosen_by_name_and_is_faithful_by_default() -> None:
 # Loose variants
 
 JSON = "detectable_format:json_format"
-ONLY_LOOSELY = [
-    pytest.param("*[1]*", id="without asterisks"),
-    pytest.param("Sure:\n[1]", id="without its first line"),
-    pytest.param("[1]\nBye.", id="without its last line"),
-    pytest.param("Sure:\n[1]\nBye.", id="without both"),
-    pytest.param("Sure:\n*[1]*", id="without its first line and asterisks"),
-    pytest.param("*[1]*\nBye.", id="without its last line and asterisks"),
-    pytest.param("Sure:\n*[1]*\nBye.", id="without both and asterisks"),
-]
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("response", ONLY_LOOSELY)
+@pytest.mark.parametrize("response", JUDGED["only loosely"].values(), ids=JUDGED["only loosely"])
 def test_each_loose_variant_can_be_the_only_one_that_follows(response: str, edition: Edition) -> None:
     assert verify(response, [JSON], [{}], edition=edition).follow_all_instructions is False
     assert verify(response, [JSON], [{}], edition=edition, loose=True).follow_all_instructions is True
