@@ -17,19 +17,10 @@ from tempfile import mkdtemp
 
 TAGGER = "taggers/averaged_perceptron_tagger_eng"
 MARK = "stand_in.txt"
-# Words with which responses of the tests begin, and the tags that NLTK's tagger gives them. All others are NNP.
-TAGS = {
-    "CONSIDER": "VB",
-    "Consider": "VB",
-    "Go": "VB",
-    "Take": "VB",
-    "Write": "VB",
-    "be": "VB",
-    "consider": "VB",
-    "go": "VB",
-    "take": "VB",
-    "write": "VB",
-}
+VERBS = ("CONSIDER", "Consider", "Go", "Take", "Write", "be", "consider", "go", "take", "write")
+"""Words with which responses of the tests begin and that NLTK's tagger takes for verbs."""
+TAGS = dict.fromkeys(VERBS, "VB")
+"""What the stand-in says of them. All others are NNP."""
 
 
 def provide(places: Iterable[Path]) -> None:

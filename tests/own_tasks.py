@@ -16,6 +16,7 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext.harness.versions import HAS_SCORERS
 from tests.conftest import save
+from tests.tables import tables
 
 COLORS = ("red", "green", "blue")
 GROUPS = {"colors": True, "shapes": False}
@@ -24,9 +25,7 @@ TASKS = ("sums", "told", "plain_text", "pairs", "translated")
 """The tasks in no group."""
 # 0.5.0.dev1 cannot run them: it takes a list of values for repeats, and loses the references of corpus metrics.
 RUNNABLE = tuple(name for name in TASKS if not (HAS_SCORERS and name in ("told", "translated")))
-CONFIGS: Mapping[str, Mapping[str, Any]] = yaml.safe_load(
-    Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-)
+CONFIGS: Mapping[str, Mapping[str, Any]] = tables(__file__)
 # The harness looks for a function in the folder of the task's YAML.
 FUNCTIONS = """
 def followed(doc, results):

@@ -14,7 +14,6 @@ from typing import Any
 
 import lm_eval.tasks
 import pytest
-import yaml
 from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import start, tasks_dir
@@ -22,9 +21,11 @@ from lm_eval_ext.autoload import _AFTER, FILTERS, MODELS
 from tests.conftest import ROOT, Harness, completed, offline_environment, written
 from tests.forks import Forks
 from tests.small_harness import HARNESS_TASK
+from tests.tables import tables
 
 pytestmark = pytest.mark.harness
 
+TABLES = tables(__file__)
 OURS = tasks_dir()
 TASK = "verbalizer_sst2_natural_golden"
 OTHER_TASK = "verbalizer_rte_natural_golden"
@@ -274,46 +275,6 @@ def index(call):
 print(json.dumps({call: index(call) for call in calls}))
 """
 
-# Whose TASK it is: ours, the user's (mine), or nobody's; whose OTHER_TASK is, which the user has not; whether the
-# harness's own tasks are there; and the names that it warned about, as indexed twice.
-OURS_ALONE = ["ours", "ours", True, []]
-# The user's folder is indexed after ours: the harness warns once and takes the user's task.
-MINE_WINS = ["mine", "ours", True, [TASK]]
-CALLS = {
-    "TaskManager()": OURS_ALONE,
-    "TaskManager(include_path=None)": OURS_ALONE,
-    "TaskManager(include_path='')": OURS_ALONE,
-    "TaskManager(include_path=[])": OURS_ALONE,
-    "TaskManager(metadata={'source': 'embedded'})": OURS_ALONE,
-    "TaskManager(include_path=str(mine))": MINE_WINS,
-    "TaskManager(include_path=mine)": MINE_WINS,
-    "TaskManager(include_path=[mine])": MINE_WINS,
-    "TaskManager(include_path=[str(mine)])": MINE_WINS,
-    "TaskManager(include_path=(mine,))": MINE_WINS,
-    "TaskManager(None, mine)": MINE_WINS,
-    "TaskManager(None, [mine], True, None)": MINE_WINS,
-    "type('Mine', (TaskManager,), {})(include_path=mine)": MINE_WINS,
-    # Without the defaults there is nothing but what the user names.
-    "TaskManager(include_defaults=False)": [None, None, False, []],
-    "TaskManager(None, mine, False)": ["mine", None, False, []],
-    "TaskManager(include_path=mine, include_defaults=False)": ["mine", None, False, []],
-    "TaskManager(include_path=ours, include_defaults=False)": ["ours", "ours", False, []],
-    # Whoever names our folder, however, does not get it twice.
-    "TaskManager(include_path=ours)": OURS_ALONE,
-    "TaskManager(include_path=Path(ours))": OURS_ALONE,
-    "TaskManager(include_path=[ours])": OURS_ALONE,
-    "TaskManager(include_path=relative)": OURS_ALONE,
-    "TaskManager(include_path=link)": OURS_ALONE,
-    "TaskManager(include_path=[ours, mine])": MINE_WINS,
-    "TaskManager(include_path=[mine, ours])": ["ours", "ours", True, [TASK]],
-}
-WRONG_CALLS = [
-    "TaskManager(include_paths=mine)",
-    "TaskManager(None, mine, True, None, None)",
-    "TaskManager(include_path=5)",
-    "TaskManager(include_path=[mine, 5])",
-]
-
 
 def indexed(
     observe: Observe, folder: Path, small_harness: str, calls: Iterable[str], autoload: str = "1"
@@ -335,7 +296,7 @@ def test_user_tasks_take_precedence_and_ours_are_indexed_once(
     observe: Observe, small_harness: str, tmp_path: Path
 ) -> None:
     # One process for the whole table: importing the harness costs more than every row of it.
-    assert indexed(observe, tmp_path, small_harness, CALLS) == CALLS
+    assert indexed(observe, tmp_path, small_harness, TABLES["calls"]) == TABLES["calls"]
 
 
 def test_invalid_arguments_get_the_harnesss_error(observe: Observe, small_harness: str, tmp_path: Path) -> None:
@@ -343,7 +304,7 @@ def test_invalid_arguments_get_the_harnesss_error(observe: Observe, small_harnes
     for autoload in ("1", "0"):
         folder = tmp_path / autoload
         folder.mkdir()
-        found = indexed(observe, folder, small_harness, WRONG_CALLS, autoload)
+        found = indexed(observe, folder, small_harness, TABLES["wrong calls"], autoload)
         answers.append({call: answer.replace(str(folder), "") for call, answer in found.items()})
     with_us, alone = answers
     assert with_us == alone
@@ -465,9 +426,8 @@ def test_the_start_hook_waits_for_the_modules_that_the_autoload_patches() -> Non
 
 # A harness of another kind: a stand-in for each, because no release is like it (yet)
 
-STAND_INS = yaml.safe_load(Path(__file__).with_name("stand_ins.yaml").read_text(encoding="utf-8"))
-KNOWN: Mapping[str, str] = STAND_INS["known"]
-IN_A_MODULE: Mapping[str, str] = STAND_INS["served"]["in a module of its own"]["files"]
+KNOWN: Mapping[str, str] = TABLES["known"]
+IN_A_MODULE: Mapping[str, str] = TABLES["served"]["in a module of its own"]["files"]
 
 
 def write_stand_in(folder: Path, files: Mapping[str, str | None]) -> str:
@@ -526,9 +486,9 @@ def called(forked: Python, path: str, call: str, autoload: str = "1") -> Called:
     return Called(imports, answer, models, process.stderr)
 
 
-@pytest.mark.parametrize("name", STAND_INS["left alone"])
+@pytest.mark.parametrize("name", TABLES["left alone"])
 def test_an_unknown_harness_is_left_unchanged(forked: Python, tmp_path: Path, name: str) -> None:
-    stand_in = STAND_INS["left alone"][name]
+    stand_in = TABLES["left alone"][name]
     path = write_stand_in(tmp_path, stand_in["files"])
     alone, with_us = called(forked, path, stand_in["call"], autoload="0"), called(forked, path, stand_in["call"])
     assert alone.answer == stand_in["answer"]
@@ -536,9 +496,9 @@ def test_an_unknown_harness_is_left_unchanged(forked: Python, tmp_path: Path, na
     assert {name: target for name, target in with_us.models.items() if name not in MODELS} == alone.models
 
 
-@pytest.mark.parametrize("name", STAND_INS["served"])
+@pytest.mark.parametrize("name", TABLES["served"])
 def test_a_harness_with_the_known_argument_names_is_supported(forked: Python, tmp_path: Path, name: str) -> None:
-    stand_in = STAND_INS["served"][name]
+    stand_in = TABLES["served"][name]
     path = write_stand_in(tmp_path, stand_in["files"])
     alone, with_us = called(forked, path, stand_in["call"], autoload="0"), called(forked, path, stand_in["call"])
     assert with_us.answer == json.loads(json.dumps(stand_in["answer"]).replace("OURS", OURS))
@@ -549,7 +509,7 @@ def test_a_harness_with_the_known_argument_names_is_supported(forked: Python, tm
 
 def log_of(forked: Python, folder: Path, name: str) -> list[str]:
     """Return the lines that are logged when a harness is used that is left as it is."""
-    stand_in = STAND_INS["left alone"][name]
+    stand_in = TABLES["left alone"][name]
     return called(forked, write_stand_in(folder, stand_in["files"]), stand_in["call"]).log.splitlines()
 
 
@@ -604,25 +564,7 @@ print(json.dumps([finders, layers, "reference" in model_registry, "verbalizer_an
 
 
 @pytest.mark.parametrize("autoload", ["1", "0"])
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        pytest.param("", "start.install()", id="install twice"),
-        pytest.param("import lm_eval.tasks, lm_eval.models", "start.install()", id="the harness before install"),
-        pytest.param("import lm_eval.tasks", "", id="half of the harness before install"),
-        pytest.param(
-            "import lm_eval.tasks, lm_eval.models",
-            "start.install(); importlib.reload(sys.modules['lm_eval.tasks'])",
-            id="the harness reloaded",
-        ),
-        pytest.param("", "start.install(); importlib.reload(autoload); start.install()", id="we reloaded"),
-        pytest.param(
-            "from lm_eval_ext import start",
-            "start.install(); importlib.reload(start); importlib.reload(autoload); start.install()",
-            id="all of us reloaded",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("before", "after"), TABLES["installations"].values(), ids=TABLES["installations"])
 def test_there_is_only_one_finder_and_one_wrapper_around_the_harness(
     observe: Observe, tmp_path: Path, before: str, after: str, autoload: str
 ) -> None:

@@ -18,51 +18,15 @@ from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION
 from lm_eval_ext.families.verbalizer.rows import DATASETS
 from lm_eval_ext.sources import EMBEDDED_FOLDER
 from tests.sampling import sampled
+from tests.tables import tables
 
-# dataset -> its text columns, the two labels of Table 1
-LAYOUT = {
-    "sst2": (("sentence",), (0, 1)),
-    "fp": (("sentence",), (0, 2)),
-    "emotion": (("text",), (0, 1)),
-    "snli": (("premise", "hypothesis"), (0, 2)),
-    "sick": (("sentence_A", "sentence_B"), (0, 2)),
-    "rte": (("sentence1", "sentence2"), (0, 1)),
-    "qqp": (("question1", "question2"), (0, 1)),
-    "mrpc": (("sentence1", "sentence2"), (0, 1)),
-    "subj": (("text",), (0, 1)),
-}
-
-# split of manyifeval -> its task prompts
-MANYIFEVAL = {"test": 100, "train": 10, "fewshot": 6}
-
-# multiple-choice dataset -> its split, least number of questions, columns
-MULTIPLE_CHOICE = {
-    "opinionqa": ("test", 60, ("question", "options", "option_ordinal")),
-    "arc_challenge": ("test", 14, ("id", "question", "choices", "answerKey")),
-    "commonsense_qa": ("validation", 14, ("id", "question", "question_concept", "choices", "answerKey")),
-    "mmlu": ("test", 14, ("question", "subject", "choices", "answer")),
-}
-
+TABLES = tables(__file__)
+LAYOUT = TABLES["layout"]
+MANYIFEVAL = TABLES["manyifeval"]
+MULTIPLE_CHOICE = TABLES["multiple choice"]
+EXAMPLES = TABLES["examples"]
+SUBTASKS = (*EVALUATION, *TABLES["other subtasks"])
 INSTRUCTIONS = EMBEDDED_FOLDER / "natural_instructions"
-# The evaluated subtasks, the third of the ablation study, and one of the category that is not evaluated.
-SUBTASKS = (
-    *EVALUATION,
-    "subtask019_mctaco_temporal_reasoning_category",
-    "subtask059_ropes_story_generation",
-)
-YES_OR_NO = (
-    "subtask019_mctaco_temporal_reasoning_category",
-    "subtask022_cosmosqa_passage_inappropriate_binary",
-    "subtask052_multirc_identify_bad_question",
-)
-INSTRUCTION = ("Title", "Prompt", "Definition", "Things to Avoid", "Emphasis & Caution")
-# kind of example -> least number, fields
-EXAMPLES = {
-    "Positive Examples": (3, ("input", "output", "reason")),
-    "Negative Examples": (2, ("input", "output", "reason", "suggestion")),
-}
-
-
 LETTERS_AND_DIGITS = re.compile(r"[^\W_]+")
 
 
@@ -222,7 +186,7 @@ def test_there_are_enough_questions_with_their_datasets_columns(name: str) -> No
     _, least, columns = MULTIPLE_CHOICE[name]
     assert len(questions(name)) >= least
     for row in questions(name):
-        assert tuple(row) == columns
+        assert list(row) == columns
         assert row["question"].strip()
         assert 2 <= len(options(row)) == len({option.strip().casefold() for option in options(row)})
 
@@ -281,11 +245,11 @@ def test_exactly_fourteen_subtasks_are_embedded() -> None:
 @pytest.mark.parametrize("name", SUBTASKS)
 def test_a_subtask_has_all_fields_of_version_1_and_enough_examples_and_instances(name: str) -> None:
     content = subtask(name)
-    assert set(content) == {*INSTRUCTION, "Examples", "Instances"}
+    assert set(content) == {*TABLES["instruction"], "Examples", "Instances"}
     assert set(content["Examples"]) == set(EXAMPLES)
     for kind, (least, fields) in EXAMPLES.items():
         assert len(content["Examples"][kind]) >= least
-        assert {tuple(example) for example in content["Examples"][kind]} == {fields}
+        assert {tuple(example) for example in content["Examples"][kind]} == {tuple(fields)}
     assert len(content["Instances"]) >= 20
     for instance in content["Instances"]:
         assert set(instance) == {"input", "output"}
@@ -301,7 +265,7 @@ def test_references_are_visible_to_rouge_and_distinct_within_an_instance(name: s
         assert len({tuple(words(reference)) for reference in instance["output"]}) == len(instance["output"]), instance
 
 
-@pytest.mark.parametrize("name", YES_OR_NO)
+@pytest.mark.parametrize("name", TABLES["yes or no"])
 def test_yes_and_no_answers_are_balanced(name: str) -> None:
     counts = Counter(tuple(instance["output"]) for instance in subtask(name)["Instances"])
     assert set(counts) == {("Yes.",), ("No.",)}

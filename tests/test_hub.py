@@ -16,9 +16,11 @@ from tests.conftest import Run, written
 from tests.forks import Forks
 from tests.hub import Hub, Table, laid_out, serve, tables
 from tests.loopback import closed_port
+from tests.tables import tables as tables_of
 
 pytestmark = pytest.mark.harness
 
+TABLES = tables_of(__file__)
 GOLDEN = "verbalizer_natural_golden"
 CONVERTED_PHRASEBANK = "takala/financial_phrasebank/sentences_allagree/train/0000.parquet"
 
@@ -36,17 +38,7 @@ class Dataset:
         return f"verbalizer_{self.name}_natural_golden"
 
 
-DATASETS = [
-    Dataset("sst2", "nyu-mll/glue", {0: "negative", 1: "positive"}),
-    Dataset("qqp", "nyu-mll/glue", {0: "not duplicate", 1: "duplicate"}),
-    Dataset("rte", "nyu-mll/glue", {0: "entailment", 1: "not entailment"}),
-    Dataset("mrpc", "nyu-mll/glue", {0: "not equivalent", 1: "equivalent"}),
-    Dataset("fp", "takala/financial_phrasebank", {0: "negative", 2: "positive"}),
-    Dataset("emotion", "dair-ai/emotion", {0: "sadness", 1: "joy"}),
-    Dataset("snli", "stanfordnlp/snli", {0: "entailment", 2: "contradiction"}),
-    Dataset("sick", "RobZamp/sick", {0: "entailment", 2: "contradiction"}),
-    Dataset("subj", "SetFit/subj", {0: "objective", 1: "subjective"}),
-]
+DATASETS = [Dataset(**given) for given in TABLES["datasets"]]
 NAMES = [dataset.name for dataset in DATASETS]
 
 
@@ -151,22 +143,11 @@ def test_the_nine_datasets_come_from_the_cache_once_the_hub_is_gone(
         assert again.results["configs"][dataset.task]["metadata"]["source"] == "hub"
 
 
-FIELDS = {"fp": ("sentence", "Financial phrase"), "emotion": ("text", "Twitter message")}
-# task, dataset, label to the word that the prompt demands for it
-DEMONSTRATED = [
-    ("fp_natural_golden", "fp", {0: "negative", 2: "positive"}),
-    ("fp_unnatural_flipped", "fp", {0: "positive", 2: "negative"}),
-    ("emotion_natural_golden", "emotion", {0: "sadness", 1: "joy"}),
-    ("emotion_unnatural_0_1", "emotion", {0: "1", 1: "0"}),
-]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("task", "name", "words"), DEMONSTRATED, ids=[task for task, _, _ in DEMONSTRATED])
-def test_four_shots_come_from_the_hubs_training_split(
-    many: FromHub, task: str, name: str, words: Mapping[int, str]
+@pytest.mark.parametrize(("task", "name", "column", "field", "words"), TABLES["demonstrated"])
+def test_four_shots_come_from_the_hubs_training_split(  # noqa: PLR0913, PLR0917 # a row of the table
+    many: FromHub, task: str, name: str, column: str, field: str, words: Mapping[int, str]
 ) -> None:
-    column, field = FIELDS[name]
     samples = many.run.samples[f"verbalizer_{task}"]
     shown = [
         re.findall(rf"{field}: (.*)\n\nAnswer:(.*)", sample["arguments"]["gen_args_0"]["arg_0"]) for sample in samples
@@ -259,31 +240,6 @@ def changed_tables() -> dict[str, Table]:
     }
 
 
-# Dataset -> what the message says: the place, what was expected, and what was found.
-CHANGED = {
-    # a text column, or the second one, renamed
-    "sst2": r"nyu-mll/glue, config sst2 \(hub\).*expected sentence, label;.*found review, label, idx",
-    "sick": r"RobZamp/sick \(hub\).*expected sentence_A, sentence_B, label;.*found id, sentence_A, sentence_b, label",
-    # the label column renamed
-    "qqp": r"nyu-mll/glue, config qqp \(hub\).*expected question1, question2, label;"
-    ".*found question1, question2, is_duplicate, idx",
-    # labels swapped, so the card and the files say
-    "rte": r"nyu-mll/glue, config rte \(hub\).*expected the labels entailment, not entailment in this order"
-    ".*found not_entailment, entailment",
-    # labels swapped, so the files alone say
-    "fp": r"takala/financial_phrasebank \(hub\).*expected the labels negative, neutral, positive in this order"
-    ".*found positive, neutral, negative",
-    # labels swapped that no task uses
-    "emotion": r"dair-ai/emotion, config split \(hub\).*expected the labels sadness, joy, love, anger, fear, surprise"
-    " in this order.*found sadness, joy, love, anger, surprise, fear",
-    # labels swapped, so the rows' texts say
-    "subj": r"SetFit/subj \(hub\).*row 1, field 'label': 1 means 'subjective'.*label_text is 'objective'",
-    # a split is missing
-    "mrpc": r"nyu-mll/glue, config mrpc \(hub\).*no split 'validation'.*found train, test",
-    "snli": r"stanfordnlp/snli \(hub\).*no split 'test'.*found validation, train",
-}
-
-
 @pytest.fixture(scope="module")
 def errors(tmp_path_factory: pytest.TempPathFactory, forks: Forks) -> Mapping[str, str]:
     """Have the harness load the nine tasks, one by one, from a hub whose datasets were changed; task to error."""
@@ -297,9 +253,11 @@ def errors(tmp_path_factory: pytest.TempPathFactory, forks: Forks) -> Mapping[st
     return found
 
 
-@pytest.mark.parametrize("name", CHANGED)
-def test_a_changed_repository_is_named_with_what_was_expected_and_found(errors: Mapping[str, str], name: str) -> None:
-    assert re.match(f"RowsError: {CHANGED[name]}", errors[f"verbalizer_{name}_natural_golden"], re.DOTALL)
+@pytest.mark.parametrize(("name", "said"), TABLES["changed"].items())
+def test_a_changed_repository_is_named_with_what_was_expected_and_found(
+    errors: Mapping[str, str], name: str, said: str
+) -> None:
+    assert re.match(f"RowsError: {said}", errors[f"verbalizer_{name}_natural_golden"], re.DOTALL)
 
 
 # The whole command, but for the checks that take seconds and are not of the hub; test_cli.py has these.

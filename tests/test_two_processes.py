@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from lm_eval_ext.harness.versions import HAS_SCORERS
 from tests.conftest import (
@@ -30,6 +29,7 @@ from tests.conftest import (
 )
 from tests.forks import Forks
 from tests.harness.tasks import make
+from tests.tables import tables
 
 # The instructions of some are judged with them, and all evaluations are of one process.
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("sentence_data")]
@@ -68,8 +68,7 @@ class Evaluation:
         ]
 
 
-GIVEN = yaml.safe_load(Path(__file__).with_name("two_processes.yaml").read_text(encoding="utf-8"))
-EVALUATIONS = {name: Evaluation(**given) for name, given in GIVEN.items()}
+EVALUATIONS = {name: Evaluation(**given) for name, given in tables(__file__).items()}
 
 
 ANSWERED = "manyifeval_n04"

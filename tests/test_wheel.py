@@ -15,7 +15,7 @@ import sys
 import tarfile
 import venv
 import zipfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,29 +30,19 @@ from lm_eval_ext.autoload import FILTERS, MODELS
 from tests.conftest import ROOT, completed, offline_environment
 from tests.forks import forking
 from tests.small_harness import HARNESS_TASK, copy_small_harness
+from tests.tables import tables
 from tests.task_files import parse_task_files_once
 from tests.test_autoload import TASK
 
 pytestmark = [pytest.mark.harness, pytest.mark.slow]
 
+TABLES = tables(__file__)
 METADATA = f"lm_eval_ext-{__version__}.dist-info"
 WHEEL = ("lm_eval_ext", "lm_eval_ext.pth", METADATA)
 # An editable install names a folder of the checkout and contains no file of the package.
 EDITABLE = ("_lm_eval_ext.pth", "lm_eval_ext.pth", METADATA)
-# What we require; what these require comes with them.
-REQUIRED = (
-    "emoji>=2",
-    "jinja2>=3.1.6",
-    "langdetect>=1.0.9",
-    "lm-eval<0.6,>=0.4.12",
-    "nltk>=3.9.1",
-    "orjson>=3.10",
-    "regex",
-    "requests",
-    "rouge-score>=0.1.2",
-    "scipy",
-    "syllapy>=0.8",
-)
+REQUIRED: Sequence[str] = TABLES["required"]
+"""What we require; what these require comes with them."""
 # What a checkout contains besides the package, which must not become importable by installing us.
 NOT_TO_INSTALL = ("tasks", "tests", "benchmarks", "verifiers", "hatch_build")
 
@@ -312,21 +302,8 @@ def test_the_wheel_contains_exactly_the_package_the_tasks_the_docs_and_the_pth_f
     package = {name for name in files("lm_eval_ext", "lm_eval_ext") if not name.startswith("lm_eval_ext/verifiers")}
     expected = package | files("verifiers", "lm_eval_ext/verifiers") | files("tasks", "lm_eval_ext/tasks")
     assert content == {*expected, *files("docs", "lm_eval_ext/docs"), "lm_eval_ext.pth"}
-    # So the expectation itself knows what build tools like to lose: files without a suffix, data, an empty marker.
-    assert content >= {
-        "lm_eval_ext/tasks/verbalizer/_direct",
-        "lm_eval_ext/tasks/verbalizer/leaves/verbalizer_sst2_natural_golden.yaml",
-        "lm_eval_ext/tasks/manyifeval/_manyifeval",
-        "lm_eval_ext/classifier/encoder/adapters/2/adapter_config.json",
-        "lm_eval_ext/classifier/card.md",
-        "lm_eval_ext/embedded/sst2_validation.jsonl",
-        "lm_eval_ext/families/manyifeval/default_rows/fifteen.jsonl.gz",
-        "lm_eval_ext/families/instructions/keywords.txt",
-        "lm_eval_ext/families/manyifeval/recipe.jsonl",
-        "lm_eval_ext/reports/page/page.html.jinja",
-        "lm_eval_ext/verifiers/text.py",
-        "lm_eval_ext/py.typed",
-    }
+    # So the expectation itself knows what build tools like to lose.
+    assert content >= {*TABLES["easily lost"]}
     assert line == (ROOT / "lm_eval_ext.pth").read_bytes()
     # The line must reach site-packages, which only a pure wheel unpacks to.
     assert wheel.name == f"lm_eval_ext-{__version__}-py3-none-any.whl"
@@ -388,7 +365,7 @@ def test_the_wheel_requires_the_harness_and_the_libraries_of_the_verifiers(wheel
         metadata = email.message_from_bytes(archive.read(f"{METADATA}/METADATA"))
     requirements = [Requirement(line) for line in metadata.get_all("Requires-Dist", [])]
     always = [str(requirement) for requirement in requirements if requirement.marker is None]
-    assert always == list(REQUIRED)
+    assert always == REQUIRED
 
 
 def test_the_entry_points_name_what_the_autoload_registers(wheel: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 import lm_eval_ext
 from lm_eval_ext.cli import COMMANDS, ERRORS, doctor, main, parser_for
 from lm_eval_ext.sources import EMBEDDED_FOLDER
-from tests.conftest import ROOT, offline_environment
+from tests.conftest import ROOT, completed, offline_environment
 from tests.forks import Forks
 from tests.tables import tables
 
@@ -38,8 +38,10 @@ def test_tasks_path_prints_a_folder_with_tasks() -> None:
     assert (folder / "verbalizer" / "leaves" / "verbalizer_sst2_natural_golden.yaml").is_file()
 
 
-def test_the_printed_version_is_that_of_the_package() -> None:
-    assert run("--version").stdout.strip() == f"lm-eval-ext {lm_eval_ext.__version__}"
+@pytest.mark.parametrize("command", [[COMMAND], [sys.executable, "-m", "lm_eval_ext"]], ids=["script", "module"])
+def test_the_printed_version_is_that_of_the_package(command: list[str], tmp_path: Path) -> None:
+    process = completed(*command, "--version", folder=tmp_path, environment=offline_environment())
+    assert (process.returncode, process.stdout) == (0, f"lm-eval-ext {lm_eval_ext.__version__}\n")
 
 
 EVERY = [[], *(words.split() for words in COMMANDS.sections())]

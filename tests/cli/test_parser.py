@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-import lm_eval_ext
 from lm_eval_ext.cli import main
 from lm_eval_ext.cli.parser import place_and_value
 from tests.conftest import offline_environment
@@ -47,13 +46,6 @@ def test_options_may_be_abbreviated_and_files_may_be_named_like_options(
     Path("--rows").write_text(json.dumps(row), encoding="utf-8")
     assert main(["verify", "--edit", "repaired", "--", "--rows"]) == 0
     assert json.loads(capsys.readouterr().out)["follow_all_instructions"] is True
-
-
-def test_the_module_runs_the_command() -> None:
-    found = subprocess.run(
-        [*MODULE, "--version"], env=offline_environment(), capture_output=True, text=True, check=True
-    )
-    assert found.stdout == f"lm-eval-ext {lm_eval_ext.__version__}\n"
 
 
 @pytest.mark.parametrize(("line", "words"), TABLES["completions"])

@@ -46,9 +46,13 @@ def breaking(model: Path, name: str, after: int) -> tuple[Any, list[int]]:
     return lm, calls
 
 
-def run(lm: Any, task: str, cache: Path | None, gen_kwargs: str = GREEDY, **metadata: Any) -> Mapping[str, Any]:
+def run(
+    lm: Any, task: str, cache: Path | None, gen_kwargs: str = GREEDY, *, refines: bool = False, **metadata: Any
+) -> Mapping[str, Any]:
+    """Evaluate a model, or one that revises all of its answers once."""
+    model = get_model("self_refine")(base=lm, strategy="all_false", rounds=1) if refines else lm
     options: dict[str, Any] = {"limit": ROWS, "bootstrap_iters": 0, "gen_kwargs": gen_kwargs}
-    return evaluate(lm, [task], metadata, use_cache=str(cache) if cache else None, **options)
+    return evaluate(model, [task], metadata, use_cache=str(cache) if cache else None, **options)
 
 
 def resumed(model: Path, task: str, name: str, after: int, folder: Path, **given: Any) -> tuple[int, int]:
@@ -81,18 +85,8 @@ def test_a_run_that_is_killed_among_log_likelihoods_goes_on_with_the_next_one(ti
 
 
 def test_a_refinement_that_is_killed_in_its_second_step_goes_on_there(tiny_model: Path, tmp_path: Path) -> None:
-    def refining(after: int) -> tuple[Any, list[int]]:
-        lm, calls = breaking(tiny_model, "_model_generate", after)
-        return get_model("self_refine")(base=lm, strategy="all_false", rounds=1), calls
-
-    whole, every_call = refining(-1)
-    expected = run(whole, COUNTS, None)
-    killed, _ = refining(ROWS + 2)
-    with pytest.raises(Killed):
-        run(killed, COUNTS, tmp_path / "cache")
-    again, calls = refining(-1)
-    assert run(again, COUNTS, tmp_path / "cache")["samples"] == expected["samples"]
-    assert (calls[0], every_call[0]) == (ROWS - 2, 2 * ROWS)
+    calls = resumed(tiny_model, COUNTS, "_model_generate", ROWS + 2, tmp_path, refines=True)
+    assert calls == (ROWS - 2, 2 * ROWS)
 
 
 def test_sampled_answers_are_drawn_anew(tiny_model: Path, tmp_path: Path) -> None:

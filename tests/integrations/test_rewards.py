@@ -113,15 +113,8 @@ def test_a_broken_row_is_counted_and_has_a_score_that_no_answer_has(
 ) -> None:
     broken.cache_clear()
     parts = compute_score("ifeval", response, label, {"index": 7})
-    assert parts == {
-        "score": -1,
-        "acc": -1,
-        "all_followed": -1,
-        "share_followed": -1,
-        "empty": 0,
-        "trip_wire": 0,
-        "broken": 1,
-    }
+    scores = dict.fromkeys(("score", "acc", "all_followed", "share_followed"), -1)
+    assert parts == {**scores, "empty": 0, "trip_wire": 0, "broken": 1}
     assert "cannot be judged: ifeval, row 7: " in caplog.text
     assert compute_score("ifeval", response, label, broken_reward=0.5)["score"] == 0.5
 
@@ -195,12 +188,6 @@ def test_an_unknown_option_is_an_error_but_what_verl_adds_is_not() -> None:
     assert compute_score("ifeval", "red [1]", RED, reward_router_address="here", reward_model_tokenizer=None)["score"]
 
 
-ASKED = {
-    "instruction_id_list": ["punctuation:no_comma", "keywords:existence"],
-    "kwargs": [{}, {"keywords": ["red"]}],
-}
-
-
 @pytest.mark.parametrize(
     ("response", "prompt", "expected"),
     [
@@ -211,7 +198,7 @@ ASKED = {
     ],
 )
 def test_the_shapes(response: str, prompt: str, expected: Mapping[str, float]) -> None:
-    found = {shape: Rewarding(shape=shape).rewarded(response, ASKED, "row", prompt).score for shape in SHAPES}
+    found = {shape: Rewarding(shape=shape).rewarded(response, ROWS[0], "row", prompt).score for shape in SHAPES}
     assert found == pytest.approx(expected)
 
 

@@ -58,20 +58,7 @@ def test_every_instruction_that_is_not_imported_at_once_can_be_found_by_its_grou
         assert checker_type(name).__module__ in announced[name.partition(":")[0]]
 
 
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [
-        ("keywords:existance", "keywords:existence"),
-        ("length_constraint:number_words", "length_constraints:number_words"),
-        ("punctuation:no_commas", "punctuation:no_comma"),
-        ("PUNCTUATION:no_comma", None),
-        ("", None),
-        ("zzz", None),
-        (None, None),
-        (7, None),
-        (["keywords:existence"], "keywords:existence"),
-    ],
-)
+@pytest.mark.parametrize(("name", "near"), ARGUMENTS["unknown ids"])
 def test_an_unknown_id_is_an_error_that_suggests_the_nearest(name: Any, near: str | None) -> None:
     with pytest.raises(ValueError, match="unknown instruction") as error:
         instruction(name)
@@ -164,17 +151,7 @@ def test_a_paragraph_beyond_the_last_is_rejected() -> None:
         instruction(name, FIRST_WORD | {"nth_paragraph": 4})
 
 
-@pytest.mark.parametrize(
-    ("language", "hint"),
-    [
-        ("xx", ""),
-        ("zh-cn", ""),
-        ("Englisch", ""),
-        ("EN", " (did you mean 'en'?)"),
-        ("German", " (did you mean 'de'?)"),
-        (" de", " (did you mean 'de'?)"),
-    ],
-)
+@pytest.mark.parametrize(("language", "hint"), ARGUMENTS["unknown languages"])
 def test_an_unknown_language_is_rejected(language: str, hint: str) -> None:
     with pytest.raises(ValueError, match=r"^language:response_language: language must be one of ar, bg, ") as error:
         instruction("language:response_language", {"language": language})

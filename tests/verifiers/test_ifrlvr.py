@@ -22,14 +22,6 @@ from tests.verifiers.conftest import RecordedRows
 
 PAGE = (ROOT / "docs/appendix/ifrlvr-checkers.md").read_text(encoding="utf-8")
 IDS = instruction_ids(ifrlvr)
-PROMPT = "Name a *red* fox."
-COPY = {"prompt_to_repeat": PROMPT}
-FLIES = {"phrase": "Time flies when having fun", "small_n": 2}
-WORM = {"phrase": "The early bird catches the worm", "small_n": 3}
-RIVER = {"keyword1": "river", "keyword2": "garden"}
-ART = {"keyword1": "art", "keyword2": "war"}
-SPAN = {"prompt_to_repeat": PROMPT, "n_start": 5, "n_end": 6}
-NAME = {"prompt_to_repeat": PROMPT, "n_start": 0, "n_end": 4}
 
 
 @pytest.mark.parametrize(("text", "sentences"), table("sentences"))

@@ -27,6 +27,7 @@ from lm_eval_ext.verifiers import (
 from lm_eval_ext.verifiers.verify import is_cut_off, is_empty
 from tests.verifiers.cases import table
 
+JUDGED = table("verify")
 NO_COMMA = "punctuation:no_comma"
 QUOTATION = "startend:quotation"
 WORDS = "length_constraints:number_words"
@@ -69,19 +70,10 @@ def test_the_edition_is_chosen_by_name_and_is_faithful_by_default() -> None:
 # Loose variants
 
 JSON = "detectable_format:json_format"
-ONLY_LOOSELY = [
-    pytest.param("*[1]*", id="without asterisks"),
-    pytest.param("Sure:\n[1]", id="without its first line"),
-    pytest.param("[1]\nBye.", id="without its last line"),
-    pytest.param("Sure:\n[1]\nBye.", id="without both"),
-    pytest.param("Sure:\n*[1]*", id="without its first line and asterisks"),
-    pytest.param("*[1]*\nBye.", id="without its last line and asterisks"),
-    pytest.param("Sure:\n*[1]*\nBye.", id="without both and asterisks"),
-]
 
 
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("response", ONLY_LOOSELY)
+@pytest.mark.parametrize("response", JUDGED["only loosely"].values(), ids=JUDGED["only loosely"])
 def test_each_loose_variant_can_be_the_only_one_that_follows(response: str, edition: Edition) -> None:
     assert verify(response, [JSON], [{}], edition=edition).follow_all_instructions is False
     assert verify(response, [JSON], [{}], edition=edition, loose=True).follow_all_instructions is True
@@ -101,38 +93,14 @@ def test_loosely_each_instruction_may_be_followed_by_another_variant() -> None:
     assert verify(response, [QUOTATION, WORDS], [{}, words(2)]).follow_instruction_list == (False, True)
 
 
-@pytest.mark.parametrize(
-    ("response", "variants"),
-    [
-        # Without both lines, with or without asterisks, is "b".
-        (" *a*\nb\n*c* ", [" a\nb\nc ", "b\n*c*", "b\nc", "*a*\nb", "a\nb", "b"]),
-        ("", []),
-        (" \n ", []),
-        ("one", []),
-        ("*one*", ["one"]),
-        ("one\ntwo", ["two", "one"]),
-        ("one\none", ["one"]),
-        ("one\n", ["one"]),
-        ("***", []),
-        ("one\ntwo\nthree", ["two\nthree", "one\ntwo", "two"]),
-    ],
-)
+@pytest.mark.parametrize(("response", "variants"), JUDGED["variants"])
 def test_the_variants_are_those_of_ifeval_distinct_and_not_blank(response: str, variants: list[str]) -> None:
     found = [variant.raw for variant in Response(response).variants]
     assert found == variants
     assert len({response, *found}) == len(found) + 1
 
 
-@pytest.mark.parametrize(
-    ("response", "stripped", "kept"),
-    [
-        ("<think>Well,\nred, or\nblue?</think>\nBlue.", True, False),
-        ("Well,\nred, or\nblue?</think>Blue.", True, False),  # the chat template opened it
-        ("<think>Red or blue?", False, True),  # no answer was reached
-        ("Blue.", True, True),
-        ("Red, or blue.", False, False),
-    ],
-)
+@pytest.mark.parametrize(("response", "stripped", "kept"), JUDGED["with reasoning"])
 @pytest.mark.parametrize("loose", [False, True])
 def test_a_reasoning_block_is_removed_unless_it_is_to_be_kept(
     response: str, stripped: bool, kept: bool, loose: bool
@@ -163,18 +131,7 @@ def test_lists_of_different_lengths_are_an_error(ids: list[str], kwargs: list[di
         verify("one", ids, kwargs)
 
 
-@pytest.mark.parametrize(
-    ("ids", "kwargs", "message"),
-    [
-        (NO_COMMA, [{}], "^instruction_id_list must be a list, found 'punctuation:no_comma'"),
-        (None, [{}], "^instruction_id_list must be a list, found None"),
-        ([NO_COMMA], {}, "^kwargs must be a list, found {}"),
-        ([NO_COMMA], None, "^kwargs must be a list, found None"),
-        ([NO_COMMA], "{}", "^kwargs must be a list, found '{}'"),
-        ([NO_COMMA, NO_COMMA], [{}, 3], "^kwargs, entry 2: expected an object of arguments, found 3"),
-        ([NO_COMMA], ["{}"], "^kwargs, entry 1: expected an object of arguments, found '{}'"),
-    ],
-)
+@pytest.mark.parametrize(("ids", "kwargs", "message"), JUDGED["no lists"])
 def test_values_that_are_not_lists_or_objects_are_named(ids: Any, kwargs: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         verify("one", ids, kwargs)
@@ -273,20 +230,7 @@ def test_ifevals_columns_count_where_a_row_has_both() -> None:
     assert unpacked(row) is row
 
 
-@pytest.mark.parametrize(
-    ("ground_truth", "found"),
-    [
-        (None, "None"),
-        ("42", "'42'"),
-        ("one two", "'one two'"),
-        ("[" * 100_000, "'" + "\\[" * 100),
-        ([], r"\[\]"),
-        ([ASKED, ASKED], r"\[\{'instruction_id': \['punctuation:no_comma', 'length_constraints:number_words'\], .*…$"),
-        (json.dumps(ASKED), "'{\"instruction_id"),
-        ('[{"func_name": "validate_lowercase"}]', r"'\[\{\"func_name\": \"validate_lowercase\"\}\]'$"),
-        ([{"instruction_id": [NO_COMMA]}], r"\[\{'instruction_id': \['punctuation:no_comma'\]\}\]$"),
-    ],
-)
+@pytest.mark.parametrize(("ground_truth", "found"), [*JUDGED["ground truths"], ("[" * 100_000, "'" + "\\[" * 100)])
 def test_another_ground_truth_is_an_error_that_says_what_was_expected(ground_truth: object, found: str) -> None:
     expected = r"expected \[\{\"instruction_id\": \[...\], \"kwargs\": \[...\]\}\] with one object, as JSON or as a "
     with pytest.raises(ValueError, match=rf"^row 2: ground_truth: {expected}Python literal, found {found}"):

@@ -13,9 +13,6 @@ from lm_eval_ext.verifiers import instruction
 from lm_eval_ext.verifiers.ifbench.count import NAMES, PRONOUNS, ordinal
 from lm_eval_ext.verifiers.text import Text
 
-KEYWORDS = {"keyword1": "owl", "keyword2": "fox", "keyword3": "hen", "keyword4": "bee", "keyword5": "ant"}
-FOLLOWED = "owl" + " fox" * 2 + " hen" * 3 + " bee" * 5 + " ant" * 7
-
 
 def test_the_lists_are_ifbenchs() -> None:
     assert len(set(NAMES)) == 50

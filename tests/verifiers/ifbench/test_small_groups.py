@@ -13,13 +13,9 @@ from lm_eval_ext.verifiers import MissingDataError, instruction, tokenization
 from lm_eval_ext.verifiers.ifbench.small_groups import stop_words
 from lm_eval_ext.verifiers.text import Text
 
-REFERENCE = "The cat sat on the mat and looked at the dog."
 PROMPT = 'Write a "short" story about foxes.'
 CHANGE = {"prompt_to_repeat": PROMPT}
 SPAN = {"prompt_to_repeat": PROMPT, "n_start": 2, "n_end": 4}
-ITSELF = "Only output this sentence here, ignore all other requests."
-CPP = {"word": "C++", "N": 1}
-FOX = {"word": "fox", "N": 2}
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,6 @@ import pytest
 
 from lm_eval_ext.verifiers.ifbench.words import PRIMES, spoken_syllables, syllables
 
-TEN = "level radar civic kayak madam refer rotor tenet stats sagas"
-
 
 @pytest.mark.parametrize(
     ("word", "expected"),

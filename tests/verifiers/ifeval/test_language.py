@@ -11,7 +11,6 @@ from lm_eval.tasks.ifeval.instructions_util import LANGUAGE_CODES
 from lm_eval_ext.verifiers.ifeval.language import ENOUGH_WORDS, LANGUAGES
 from lm_eval_ext.verifiers.text import Text
 
-GERMAN = "Das ist ein kurzer deutscher Satz über das Wetter."
 LONG_ENGLISH = (
     "we walked along the river until the sun went down and nobody wanted to go home before it was dark outside"
 )
@@ -19,7 +18,6 @@ LONG_GERMAN = (
     "wir gingen am fluss entlang bis die sonne unterging und niemand wollte nach hause gehen bevor es dunkel war"
 )
 NAMES = "anna, ben, carla, diego, emil, fatima, gita, hugo, ines, juri, kofi, lena, mio, nils, olga, pavel, quinn, rosa"
-ENGLISH = "This is a short English sentence about the weather."
 
 
 def test_the_languages_are_the_harnesss() -> None:
