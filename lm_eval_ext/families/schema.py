@@ -83,7 +83,8 @@ class Metric:
             ``REFINED`` answers, for example, there are no rounds.
         in_groups: whether the groups of the family's tasks have a figure of it, which can only be a mean over rows.
         explains: the metric that it explains, as a part, a variant or a counterpart of it; empty if it stands for
-            itself. What explains another metric is a detail.
+            itself. What explains another metric is a detail: the samples always have it, but the results only on
+            request (``metadata.DETAILS``).
         per_row: the value that the samples record for each row; ``None`` if no figure is computed from it.
         drawn: whether the report shows it.
         range: the minimum and maximum, both for a figure and, where a row has a number, for a row. A value outside the
@@ -109,11 +110,6 @@ class Metric:
         A group has one direction of a metric there, and the harness warns if its tasks have several.
         """
         return self.higher_is_better if self.holds_for_all else None
-
-    @property
-    def is_detail(self) -> bool:
-        """Whether the samples always have it, but the results only on request (``metadata.DETAILS``)."""
-        return bool(self.explains)
 
     def covers(self, name: str) -> bool:
         """Return whether a metric's name matches this metric or pattern."""

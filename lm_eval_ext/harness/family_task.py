@@ -638,7 +638,7 @@ class FamilyTask(Requirements, GenerationTask):  # type: ignore[misc] # the harn
         of_generation = {ENDED} if self.scores_rows else {ENDED, PROMPT_TRUNCATED_RATE}
         if self.reports_details:
             return frozenset(of_generation).intersection(metrics)
-        of_family = {name for name, metric in self.metrics.items() if metric.is_detail}
+        of_family = {name for name, metric in self.metrics.items() if metric.explains}
         # Cut off answers make a score that is not one of the model: the results say so.
         reported = {TRUNCATED_RATE} if self._cuts_off else set()
         return frozenset(of_family | of_generation | {DRAWS}).difference(reported).intersection(metrics)

@@ -244,7 +244,7 @@ def _details_of_first_line(run: TaskRun) -> list[str]:
         except (ValueError, RecursionError):
             continue
         if isinstance(line, dict) and line.get("filter") == run.reader:
-            return [name for name in line if (metric := run.schema.known_metric(name)) and metric.is_detail]
+            return [name for name in line if (metric := run.schema.known_metric(name)) and metric.explains]
     return []
 
 

@@ -145,9 +145,10 @@ class Emoji(Checker):
 
     def repaired(self, text: Text) -> bool:
         pieces = [piece for piece in text.each_sentence() if piece.strip()]
+        bare = map(_without_outer_punctuation, [*pieces, ""])
         ends = [
-            _ends_with_emoji(piece) or _begins_with_emoji(after)
-            for piece, after in pairwise([*pieces, ""])
+            _LAST_EMOJI.search(sentence[-_LONGEST_EMOJI:]) or _FIRST_EMOJI.match(after)
+            for piece, (sentence, after) in zip(pieces, pairwise(bare), strict=True)
             if has_word(piece)
         ]
         return bool(ends) and all(ends)
@@ -161,18 +162,9 @@ def _is_emoji(character: str) -> bool:
     return bool(emoji.is_emoji(character))
 
 
-def _begins_with_emoji(sentence: str) -> bool:
-    """Return whether an emoji is the first thing in a sentence, after punctuation at most."""
-    return _FIRST_EMOJI.match(sentence.lstrip(_punctuation_in(sentence))) is not None
-
-
-def _ends_with_emoji(sentence: str) -> bool:
-    """Return whether an emoji is the last thing in a sentence, before punctuation at most."""
-    return _LAST_EMOJI.search(sentence.rstrip(_punctuation_in(sentence))[-_LONGEST_EMOJI:]) is not None
-
-
-def _punctuation_in(sentence: str) -> str:
-    return "".join(mark for mark in set(sentence) if mark.isspace() or category(mark).startswith("P"))
+def _without_outer_punctuation(sentence: str) -> str:
+    marks = [mark for mark in set(sentence) if mark.isspace() or category(mark).startswith("P")]
+    return sentence.strip("".join(marks))
 
 
 @checker("format:line_indent", "Create stairs by incrementally indenting each new line.")

@@ -122,7 +122,7 @@ def test_a_section_and_its_figures_are_the_same_whether_the_results_or_only_the_
     folders = [partly_right(family, result_folder, **details) for details in ({}, {"details": True})]
     brief, full = (load([folder]) for folder in folders)
     for one, other in zip(brief.of_family(family), full.of_family(family), strict=True):
-        only_here = {metric for metric in other.metrics if FAMILIES[family].schema.metric(metric).is_detail}
+        only_here = {metric for metric in other.metrics if FAMILIES[family].schema.metric(metric).explains}
         assert only_here
         assert one.file.content["results"][one.task].keys().isdisjoint(f"{name},{one.reader}" for name in only_here)
         assert all(f"{name},{one.reader}" in other.file.content["results"][one.task] for name in only_here)
