@@ -361,27 +361,6 @@ def test_nothing_passes_if_equal_scores_are_doubtful(tmp_path: Path, after: int,
     assert "different setting: num_fewshot: 0 in A, 4 in B" in messages(finding)
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "requirement", "expected"),
-    [
-        (["NOT WORSE", "NOT WORSE"], "no-regression", 0),
-        (["NOT WORSE", "NOT WORSE"], "no-worse", 0),
-        (["NOT WORSE", "INCONCLUSIVE"], "no-regression", 0),
-        (["NOT WORSE", "INCONCLUSIVE"], "no-worse", 2),
-        (["NOT WORSE", "CANNOT TELL"], "no-regression", 2),
-        (["INCONCLUSIVE", "REGRESSION"], "no-worse", 1),
-        (["SAME", "SAME"], "same", 0),
-        (["SAME", "CANNOT TELL"], "same", 2),
-        (["CANNOT TELL", "DIFFERENT"], "same", 1),
-        # What is worse for certain counts.
-        (["CANNOT TELL", "REGRESSION"], "no-regression", 1),
-    ],
-)
-def test_the_exit_status_is_the_worst_verdicts(verdicts: list[str], requirement: Requirement, expected: int) -> None:
-    findings = [Finding(verdict, "verbalizer", verdict) for verdict in verdicts]
-    assert status(findings, requirement) == expected
-
-
 def test_the_text_starts_with_the_verdict_and_lists_the_worst_first(tmp_path: Path) -> None:
     before = {SST2: right(50), SNLI: right(50), GOLDEN: right(50), "verbalizer_rte_natural_golden": right(50)}
     after = {SST2: right(30), SNLI: right(10), GOLDEN: right(55)}
