@@ -18,6 +18,7 @@ from lm_eval_ext.reports.gate.text import check_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.runs import rows_of
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited
 from tests.reports.gate.two_runs import GOLDEN, SNLI, Scores, by_name, only, right, sides, sides_in
@@ -49,8 +50,8 @@ def planted(run: Path, into: Path, lost: int, won: int) -> Sides:
     scores: dict[str, dict[int, float]] = {}
     left, used = {1.0: lost, 0.0: won}, set()
     for of_task in runs.counting:
-        assert of_task.rows is not None
-        for row, score in zip(of_task.rows.ids.tolist(), of_task.rows.values["acc"].tolist(), strict=True):
+        rows = rows_of(of_task)
+        for row, score in zip(rows.ids.tolist(), rows.values["acc"].tolist(), strict=True):
             if left[score] and (of_task.dataset, row) not in used:
                 left[score] -= 1
                 used.add((of_task.dataset, row))
