@@ -141,7 +141,7 @@ def test_a_side_may_be_an_archive_and_is_named_as_such(runs: Path, capsys: Outpu
     packed = shutil.make_archive(str(runs / "packed"), kind, runs, "worse")
     assert call("compare --against baseline --", packed) == 0
     assert capsys.readouterr().out.splitlines()[1] == f"candidate: worse ({packed})"
-    samples_of(next((runs / "worse").glob("results_*"))).unlink()
+    without_samples(runs / "worse", SST2)
     packed = shutil.make_archive(str(runs / "packed"), kind, runs, "worse")
     assert call("check --max-drop 0.02 --junit check.xml --markdown check.md --against baseline --", packed) == 2
     said = capsys.readouterr()
@@ -412,7 +412,7 @@ def test_names_cannot_clear_the_screen_or_forge_lines(capsys: Output) -> None:
     assert call("compare b --against a") == 0
     assert call("check b --against a --max-drop 0.02 --junit findings.xml") == 1
     shutil.copytree("a", "b/more")
-    samples_of(next(Path("b/more").glob("results_*"))).unlink()
+    without_samples(Path("b/more"), SST2)
     write_run(Path("b/other"), {SST2: right(3)}, arguments={"policy": f"other {EVIL}"})
     assert call("check b --against a --max-drop 0.02") == 2
     with pytest.raises(ReportError) as found:

@@ -13,7 +13,7 @@ from lm_eval_ext.reports.figure import Bars, HeatMap, Section
 from lm_eval_ext.reports.sections.verbalizer.section import section
 from lm_eval_ext.results.issue import error, note
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, edited_lines
+from tests.reports.files import SST2, edited_lines, samples_of
 from tests.reports.sections.reading_tables import Exactly, figure, marks, names, numbers, section_on, titles, values
 from tests.reports.sections.verbalizer.files import FOO_BAR, GOLDEN, OWN, RECORDED, SNLI, THOUGHT_OUT, facts, write_run
 from tests.tables import tables
@@ -273,8 +273,7 @@ def test_answers_that_are_not_label_words_are_distinguished(
     prior_rate: float, invalid_rate: float, why: str, tmp_path: Path
 ) -> None:
     results = write_run(tmp_path, {FOO_BAR: [0]})
-    (path,) = tmp_path.glob("samples_*")
-    with edited_lines(path) as (line,):
+    with edited_lines(samples_of(results, FOO_BAR)) as (line,):
         line |= {"prior_rate": prior_rate, "invalid_rate": invalid_rate}
     found = section_of(results)
     assert [example.why.startswith(why) for example in found.examples] == ([True] if why else [])
