@@ -14,9 +14,9 @@ from scipy import stats
 from lm_eval_ext.reports.paired import Difference, MeanChange, RowSums, difference_of
 from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.load import load
-from lm_eval_ext.results.runs import TaskRun
+from lm_eval_ext.results.runs import TaskRun, rows_of
 from tests.reports.files import SST2, write_run
-from tests.reports.gate.two_runs import GOLDEN, Scores, right, sides
+from tests.reports.gate.two_runs import GOLDEN, Scores, right, sides, with_scores
 from tests.sampling import sampled
 
 
@@ -32,11 +32,6 @@ def only_run(folder: Path, **changed: Any) -> TaskRun:
     write_run(folder, {SST2: right(60)}, **changed)
     (run,) = load([folder]).counting
     return run
-
-
-def with_scores(run: TaskRun, scores: Floats) -> TaskRun:
-    assert run.rows is not None
-    return replace(run, rows=replace(run.rows, values={"acc": scores}))
 
 
 def test_runs_of_one_task_are_paired_answer_by_answer(tmp_path: Path) -> None:
@@ -69,9 +64,8 @@ def test_a_mean_over_draws_that_was_rounded_otherwise_has_not_changed(tmp_path: 
 def test_runs_of_different_tasks_over_one_dataset_are_paired_by_its_rows(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {GOLDEN: right(60), SST2: right(40)})
     first, second = sorted(load([tmp_path / "a"]).counting, key=lambda run: run.task)
-    assert second.rows is not None
     # The doc_id of a task says nothing about that of another one; the row of the dataset does.
-    other = replace(second, rows=replace(second.rows, ids=second.rows.ids + 50))
+    other = replace(second, rows=replace(rows_of(second), ids=rows_of(second).ids + 50))
     found = difference_of([(first, other)], "acc")
     assert (found.rows, found.answers, found.lost, found.added) == (100, 100, 0, 0)
     assert np.array_equal(found.by_row.values, np.repeat([0.0, -1.0, 0.0], [40, 20, 40]))

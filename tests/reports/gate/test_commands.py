@@ -23,7 +23,9 @@ from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, edited, edited_lines, results_in, samples_of, write_run
 from tests.reports.gate.two_runs import SNLI, right, write_draws
 from tests.reports.planted import without_samples
+from tests.tables import tables
 
+TABLES = tables(__file__)
 Output = pytest.CaptureFixture[str]
 
 
@@ -102,44 +104,18 @@ def test_problems_with_files_go_to_standard_error(runs: Path, capsys: Output) ->
 
 
 @pytest.mark.parametrize(
-    ("words", "error", "said"),
-    [
-        pytest.param(
-            "other --against baseline",
-            ReportError,
-            r"nothing to compare\n.*: missing from the baseline\n.*: missing from the candidate",
-            id="nothing in common",
-        ),
-        pytest.param(
-            ". --against baseline",
-            ReportError,
-            r"results of 4 models or settings \(.*baseline.*\); expected one",
-            id="several models on one side",
-        ),
-        pytest.param(
-            "baseline --against no/results_x.json",
-            RowsError,
-            r"results_x\.json: no 'results' and 'configs'",
-            id="no result",
-        ),
-        pytest.param(
-            "worse --against baseline --k 2", ReportError, "--k 2: nothing has several draws per row", id="no draws"
-        ),
-        pytest.param(
-            "worse --against baseline --json - --csv -",
-            ReportError,
-            "--json and --csv: both to standard output",
-            id="two files on one stream",
-        ),
-    ],
+    ("words", "said"), TABLES["wrong comparisons"].values(), ids=TABLES["wrong comparisons"].keys()
 )
-def test_what_cannot_be_compared_is_an_error_that_says_why(words: str, error: type[Exception], said: str) -> None:
+def test_what_cannot_be_compared_is_an_error_that_says_why(words: str, said: str) -> None:
     write_run(Path("other"), {"verbalizer_rte_natural_golden": right(5)}, arguments={"pretrained": "owner/other"})
-    if "no/" in words:
-        Path("no").mkdir()
-        Path("no/results_x.json").write_text("[]", encoding="utf-8")
-    with pytest.raises(error, match=said):
+    with pytest.raises(ReportError, match=said):
         call(f"compare {words}")
+
+
+def test_a_file_without_results_is_named() -> None:
+    Path("results_x.json").write_text("[]", encoding="utf-8")
+    with pytest.raises(RowsError, match=r"results_x\.json: no 'results' and 'configs'"):
+        call("compare baseline --against results_x.json")
 
 
 def test_findings_are_written_as_json_and_csv_with_all_digits(capsys: Output) -> None:
@@ -165,7 +141,7 @@ def test_a_side_may_be_an_archive_and_is_named_as_such(runs: Path, capsys: Outpu
     packed = shutil.make_archive(str(runs / "packed"), kind, runs, "worse")
     assert call("compare --against baseline --", packed) == 0
     assert capsys.readouterr().out.splitlines()[1] == f"candidate: worse ({packed})"
-    samples_of(next((runs / "worse").glob("results_*"))).unlink()
+    without_samples(runs / "worse", SST2)
     packed = shutil.make_archive(str(runs / "packed"), kind, runs, "worse")
     assert call("check --max-drop 0.02 --junit check.xml --markdown check.md --against baseline --", packed) == 2
     said = capsys.readouterr()
@@ -177,19 +153,7 @@ def test_a_side_may_be_an_archive_and_is_named_as_such(runs: Path, capsys: Outpu
 # check
 
 
-@pytest.mark.parametrize(
-    ("words", "status", "first"),
-    [
-        ("worse --max-drop 0.02", 1, "regression: 1 of 2"),
-        ("worse --max-drop 0.2", 0, "inconclusive: 1 of 2; passes, because nothing is a regression"),
-        ("worse --max-drop 0.2 --require no-worse", 2, "inconclusive: 1 of 2; does not pass with --require no-worse"),
-        ("worse --max-drop 0.5 --require no-worse", 0, "not worse: 2 of 2"),
-        ("less --max-drop 0.02", 2, "cannot tell: 1 of 2"),
-        ("worse --bounds snli.toml", 0, "inconclusive: 1 of 1; passes, because nothing is a regression"),
-        ("worse --bounds snli.toml --max-drop 0.02", 1, "regression: 1 of 2"),
-        ("worse --bounds both.toml", 0, "not worse: 2 of 2"),
-    ],
-)
+@pytest.mark.parametrize(("words", "status", "first"), TABLES["statuses"])
 def test_the_exit_status_gives_the_verdict(capsys: Output, words: str, status: int, first: str) -> None:
     Path("snli.toml").write_text(f"[tasks]\n{SNLI} = 0.0", encoding="utf-8")
     Path("both.toml").write_text(f"max_drop = 0.1\n[tasks]\n{SST2} = 0.5", encoding="utf-8")
@@ -254,37 +218,7 @@ def test_the_files_of_a_check_that_fails_say_why_instead_of_what_an_earlier_one_
     assert capsys.readouterr().out == markdown
 
 
-ONE_LOOK = "--look and --of: expected both, such as --look 2 --of 4, or neither"
-
-
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        pytest.param("nowhere --max-drop 0", "nowhere", id="no such file"),
-        pytest.param("empty --max-drop 0", "no results_*.json", id="no results"),
-        pytest.param(". --max-drop 0", "expected one", id="several models"),
-        pytest.param("empty/bad.json --max-drop 0", "not JSON", id="not JSON"),
-        pytest.param("baseline --max-drop 0", "is both candidate and baseline", id="itself"),
-        pytest.param("worse", "expected --max-drop", id="no bound"),
-        pytest.param("worse --bounds b.toml", "not TOML", id="not TOML"),
-        pytest.param("worse --bounds c.toml", "cannot tell: c.toml: No such file or directory", id="no bounds file"),
-        pytest.param("worse --bounds e.toml", "no bound", id="empty bounds"),
-        pytest.param("worse --bounds n.toml", "Did you mean", id="a name"),
-        pytest.param("worse --bounds d.toml --max-drop 0", "expected only one of them", id="two"),
-        pytest.param("worse --max-drop 0 --junit nowhere/x.xml", "its folder does not exist", id="no folder"),
-        pytest.param("nowhere --max-drop 0 --junit nowhere/x.xml", "its folder does", id="options before runs"),
-        pytest.param("worse --max-drop 0 --junit empty", "empty", id="a folder"),
-        pytest.param(
-            "worse --max-drop 0 --junit out --markdown out", "--junit and --markdown: both name out", id="one"
-        ),
-        pytest.param("worse --max-drop 0 --junit /dev/full", "/dev/full: No space left on device", id="full"),
-        pytest.param("worse --max-drop 0 --look 2", ONE_LOOK, id="a look at parts without a number"),
-        pytest.param("worse --max-drop 0 --of 4", ONE_LOOK, id="a number of parts without a look"),
-        pytest.param(
-            "worse --max-drop 0 --look 5 --of 4", "--look 5: expected 1 to 4, the number of parts", id="a look too many"
-        ),
-    ],
-)
+@pytest.mark.parametrize(("words", "complaint"), TABLES["wrong checks"].values(), ids=TABLES["wrong checks"].keys())
 def test_an_error_of_check_cannot_tell(capsys: Output, words: str, complaint: str) -> None:
     if "/dev/full" in words and not Path("/dev/full").exists():
         pytest.skip("no /dev/full, which is always a full disk")
@@ -478,7 +412,7 @@ def test_names_cannot_clear_the_screen_or_forge_lines(capsys: Output) -> None:
     assert call("compare b --against a") == 0
     assert call("check b --against a --max-drop 0.02 --junit findings.xml") == 1
     shutil.copytree("a", "b/more")
-    samples_of(next(Path("b/more").glob("results_*"))).unlink()
+    without_samples(Path("b/more"), SST2)
     write_run(Path("b/other"), {SST2: right(3)}, arguments={"policy": f"other {EVIL}"})
     assert call("check b --against a --max-drop 0.02") == 2
     with pytest.raises(ReportError) as found:

@@ -15,6 +15,7 @@ from lm_eval_ext.reports.gate.findings import Finding
 from lm_eval_ext.reports.gate.text import compare_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.results.load import load_apart
+from lm_eval_ext.results.runs import rows_of
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited_lines, results_in, samples_of
 from tests.reports.gate.two_runs import GOLDEN, NAMES, SNLI, by_name, right, sides, sides_in, sides_of
@@ -184,8 +185,8 @@ def test_a_small_gain_of_every_row_does_not_exclude_that_others_lose_all(
     # Every row of one task gains, except for three that lose everything.
     (runs,) = load_apart([[echo]])
     (run,) = [run for run in runs.counting if run.task == task]
-    assert run.rows is not None
-    old = dict(zip(run.rows.ids.tolist(), run.rows.values["rouge_l"].tolist(), strict=True))
+    rows = rows_of(run)
+    old = dict(zip(rows.ids.tolist(), rows.values["rouge_l"].tolist(), strict=True))
     new = {row: 0.0 if row < 3 else score + gain for row, score in old.items()}
     better = plant(echo, tmp_path / "better", "rouge_l", {task: new}, "policy=better")
     one = found(sides_of(echo, better))

@@ -16,7 +16,9 @@ from lm_eval_ext.results.issue import error
 from lm_eval_ext.results.recognition import Choice
 from tests.reports.files import SST2, edited
 from tests.reports.gate.two_runs import SNLI, Scores, right, sides, sides_in, sides_of
+from tests.tables import tables
 
+TABLES = tables(__file__)
 RTE = "verbalizer_rte_natural_golden"
 
 
@@ -30,43 +32,13 @@ def with_datasets(folder: Path, before: Scores, after: Scores, groups: Mapping[s
     return sides_in(folder)
 
 
-@pytest.mark.parametrize(
-    ("verdicts", "requirement", "expected"),
-    [
-        (
-            "REGRESSION, CANNOT TELL, CANNOT TELL, INCONCLUSIVE",
-            "no-regression",
-            "Do not ship: regression in a. Two headlines cannot be told; one is inconclusive.",
-        ),
-        ("REGRESSION, " * 5 + "NOT WORSE", "no-worse", "Do not ship: regression in a, b, c and 2 more. One headline"),
-        ("NOT WORSE, CANNOT TELL", "no-regression", "Cannot be told: b (missing). One headline is not worse."),
-        ("NOT WORSE, NOT WORSE", "no-worse", "Ship: none of 2 headlines is worse by more than is allowed."),
-        ("NOT WORSE", "no-regression", "Ship: a is not worse by more than is allowed."),
-        (
-            "NOT WORSE, INCONCLUSIVE, INCONCLUSIVE",
-            "no-regression",
-            "Ship: no regression is shown, but two headlines are inconclusive: b, c. One headline is not worse.",
-        ),
-        (
-            "NOT WORSE, INCONCLUSIVE",
-            "no-worse",
-            "Cannot be told: b is inconclusive, and only what is not worse passes. One headline is not worse.",
-        ),
-        # What is missing blocks more than what is undecided.
-        (
-            "INCONCLUSIVE, CANNOT TELL",
-            "no-worse",
-            "Cannot be told: b (missing). One headline is inconclusive.",
-        ),
-        ("SAME, SAME", "same", "Ship: none of 2 headlines differs by more than is allowed."),
-        ("SAME", "same", "Ship: a does not differ by more than is allowed."),
-        ("SAME, DIFFERENT", "same", "Do not ship: difference in b. One headline is the same."),
-    ],
-)
-def test_the_first_words_say_what_the_exit_status_says(verdicts: str, requirement: Requirement, expected: str) -> None:
+@pytest.mark.parametrize(("verdicts", "requirement", "expected"), TABLES["decisions"])
+def test_the_first_words_say_what_the_exit_status_says(
+    verdicts: Sequence[str], requirement: Requirement, expected: str
+) -> None:
     findings = tuple(
         Finding("abcdefg"[place], "", verdict, issues=(error("missing: see there"),))
-        for place, verdict in enumerate(verdicts.split(", "))
+        for place, verdict in enumerate(verdicts)
     )
     outcome = Outcome(findings, requirement=requirement)
     assert decision(outcome).startswith(f"{WORDS[outcome.status]}: ")

@@ -21,40 +21,19 @@ from lm_eval_ext.reports.gate.text import compared_cells, floor_rows
 from lm_eval_ext.results.issue import error, note
 from tests.reports.files import SST2
 from tests.reports.gate.two_runs import GOLDEN, SNLI, right, sides
+from tests.tables import tables
 
-# Of each element what it may hold, in this order, and which attributes it must and may have: as Ant writes the format,
-# with Jenkins' output of a single test case.
-RULES = {
-    "testsuites": ("(testsuite )*", "", "tests failures errors"),
-    "testsuite": (
-        "(properties )?(testcase )*(system-out )?(system-err )?",
-        "name tests failures errors time hostname",
-        "skipped timestamp",
-    ),
-    "properties": ("(property )*", "", ""),
-    "property": ("", "name value", ""),
-    "testcase": ("(skipped |error |failure )?(system-out )?(system-err )?", "name classname time", ""),
-    "failure": ("", "type", "message"),
-    "error": ("", "type", "message"),
-    "skipped": ("", "", "message type"),
-    "system-out": ("", "", ""),
-}
-SHAPES = {
-    "tests|failures|errors|skipped": r"\d+",
-    "time": r"\d+(\.\d+)?",
-    "timestamp": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",
-    "name|classname|hostname|type": r"(?s).+",
-    "message|value": r"(?s).*",
-}
+TABLES = tables(__file__)
+RULES, SHAPES = TABLES["rules"], TABLES["shapes"]
 
 
 def require_valid(element: ElementTree.Element) -> None:
     """Hold an element, and all in it, to the rules."""
     children, required, optional = RULES[element.tag]
     assert re.fullmatch(children, "".join(f"{child.tag} " for child in element)), f"in {element.tag}"
-    assert {*required.split()} <= {*element.keys()} <= {*f"{required} {optional}".split()}, element.tag
+    assert {*required} <= {*element.keys()} <= {*required, *optional}, element.tag
     for name, value in element.items():
-        (shape,) = (shape for names, shape in SHAPES.items() if re.fullmatch(names, name))
+        (shape,) = (shape for shape, names in SHAPES.items() if name in names)
         assert re.fullmatch(shape, value), f"{element.tag}, {name}: {value!r}"
     assert not (len(element) and (element.text or "").strip())
     for child in element:
@@ -163,7 +142,7 @@ def shown(token: Token) -> str:
     return "".join(child.content for child in children)
 
 
-def tables(text: str) -> list[list[list[str]]]:
+def tables_of(text: str) -> list[list[list[str]]]:
     """Return the cells of a document's tables."""
     found: list[list[list[str]]] = []
     for token, after in pairwise(read(text)):
@@ -178,7 +157,7 @@ def tables(text: str) -> list[list[list[str]]]:
 
 def rows(text: str) -> list[list[str]]:
     """Return the cells of a document's first table."""
-    return tables(text)[0]
+    return tables_of(text)[0]
 
 
 def test_each_finding_is_a_row_with_its_numbers(tmp_path: Path) -> None:
@@ -194,7 +173,7 @@ def test_each_finding_is_a_row_with_its_numbers(tmp_path: Path) -> None:
     assert worse[8:] == ["2", "<0.0001", "100", "20.0", "0", "20"]
     assert (same[0], same[1], same[5]) == ("NOT WORSE", SNLI, "0.00")
     # Half of the rows have each label: 50 and 30 right, 50 of which any constant label is.
-    _, (head, *floors) = tables(text)
+    _, (head, *floors) = tables_of(text)
     assert head == [*floor_rows(outcome, NAMES)[0]]
     assert [floor[:4] for floor in floors] == [[name, "50.0", IN_WORDS[CONSTANT], "0.0"] for name in (SST2, SNLI)]
     assert [floor[5] for floor in floors] == ["−40.0", "0.0"]  # noqa: RUF001 # as printed
@@ -229,7 +208,7 @@ def test_a_comparison_begins_with_its_groups_and_folds_every_task_and_what_is_sa
     otherwise = {"config": {"num_fewshot": 4}}
     both = sides(tmp_path, scores, {**scores, SST2: right(30)}, groups={"level": [SST2, SNLI]}, of_after=otherwise)
     text = markdown(Described(compare(both), ("one", "two")))
-    groups, everything, _ = tables(text)
+    groups, everything, _ = tables_of(text)
     assert [row[0] for row in groups[1:]] == ["level (2 tasks)"]
     assert [row[0] for row in everything[1:]] == ["level (2 tasks)", SST2, SNLI]
     assert text.index("<details>") > text.index("| level")

@@ -25,7 +25,9 @@ from tests.reports.files import SST2, write_run
 from tests.reports.gate.test_commands import Output, call
 from tests.reports.gate.test_other_tasks import f1_of, scored, texts
 from tests.reports.gate.two_runs import right, sides, sides_of, with_answers, write_draws
+from tests.tables import tables
 
+TABLES = tables(__file__)
 NO_YES = "verbalizer_sst2_unnatural_no_yes"
 
 
@@ -264,29 +266,8 @@ def test_a_baseline_at_zero_cannot_drop(tmp_path: Path) -> None:
 # The command
 
 
-ASSUMED = "of the baseline: acc 50.00 %; assumed: {} of the answers change (--changed)"
-
-
 @pytest.mark.usefixtures("few_pairs")
-@pytest.mark.parametrize(
-    ("words", "size", "about"),
-    [
-        ("--rows 30 --answers-per-row 2 --max-drop 0.05", "30 rows, 2 answers each", "assumed: 13.0%"),
-        (
-            "--rows 300 --changed 0.25 --max-drop 0.05",
-            "300 rows, 1 answer each",
-            "assumed: 25.0% of the",
-        ),
-        ("--tasks manyifeval,verbalizer_sst2 --bounds bounds.toml", "100 rows, 10 answers each", "assumed: 13.0%"),
-        ("--against one --bounds bounds.toml", "100 rows, 1 answer each", ASSUMED.format("13.0%")),
-        ("--against one --max-drop 0.05 --changed 0.05", "100 rows, 1 answer each", ASSUMED.format("5.0%")),
-        (
-            "two --against one --max-drop 0.05",
-            "100 rows, 1 answer each",
-            "of two runs of the baseline: acc 50.00 %",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("words", "size", "about"), TABLES["printed"])
 def test_a_plan_is_printed_for_names_sizes_and_baselines(
     words: str, size: str, about: str, folder: Path, capsys: Output
 ) -> None:
@@ -310,28 +291,7 @@ def test_a_task_that_cannot_be_planned_for_is_named_and_the_rest_is_planned(tmp_
     assert "not planned for: pairs: its score is not a share of right answers, so one run does not show" in printed.err
 
 
-@pytest.mark.parametrize(
-    ("words", "complaint"),
-    [
-        ("--max-drop 0.02", "expected one of --against BASELINE, --tasks NAMES and --rows N; found none of them"),
-        ("--max-drop 0.02 --rows 3 --tasks x", "found --tasks and --rows"),
-        ("--max-drop 0.02 --tasks x --answers-per-row 3", "--answers-per-row: expected --rows"),
-        ("x --max-drop 0.02 --rows 3", "a run and no baseline; expected --against BASELINE"),
-        ("x --max-drop 0.02 --against y --changed 0.1", "expected no --changed with it"),
-        ("x --max-drop 0.02 --against x", "x: is both baseline and its second run"),
-        ("--max-drop 0.02 --tasks mmlu", "mmlu is not a task or group of this package"),
-        ("--max-drop 0.02 --tasks ,", "--tasks ',' names no task; expected names with commas between them"),
-        ("--max-drop 0.02 --against nowhere", "nowhere"),
-        ("--rows 3", "expected --max-drop"),
-        ("--rows 0 --max-drop 0.02", "argument --rows: expected a whole number, at least 1"),
-        (f"--tasks {SST2} --bounds bounds.toml", f"{SST2}: bounds.toml has no bound for it"),
-        ("--max-drop 0.02 --rows 100 --looks 2", "--looks: expected --against BASELINE with it"),
-        ("--max-drop 0.02 --against old --parts made", "--parts: expected --looks with it"),
-        ("--max-drop 0.02 --against old --looks 1", "--looks: 1; expected a number of looks from 2 to 20"),
-        ("--max-drop 0.02 --against old --looks 21", "--looks: 21; expected a number of looks from 2 to 20"),
-        ("--max-drop 0.02 --against old --looks two", "argument --looks: expected a whole number"),
-    ],
-)
+@pytest.mark.parametrize(("words", "complaint"), TABLES["lacking"])
 def test_what_a_plan_lacks_is_said(words: str, complaint: str, folder: Path, capsys: Output) -> None:
     (folder / "bounds.toml").write_text("[tasks]\nmanyifeval = 0.1", encoding="utf-8")
     with pytest.raises((ReportError, RowsError, OSError, SystemExit)) as raised:

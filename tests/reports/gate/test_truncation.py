@@ -16,8 +16,10 @@ import pytest
 from lm_eval_ext import cli
 from tests.cut_short import CutShort
 from tests.harness.tasks import OF_FAMILY, evaluate
+from tests.tables import tables
 
 pytestmark = pytest.mark.harness
+TABLES = tables(__file__)
 LABELS = OF_FAMILY["verbalizer"]
 ROWS = 60
 Judge = Callable[..., tuple[int, str, str]]
@@ -39,52 +41,14 @@ def judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Judge:
     return run
 
 
-UNEQUAL = "unequal shares of answers were cut off at the limit of 64 new tokens: 0.0 % in"
-
-
 @pytest.mark.parametrize(
-    ("before", "after", "found", "expected"),
-    [
-        pytest.param(
-            CutShort(0),
-            CutShort(3),
-            (1, "REGRESSION"),
-            # Of ten rows, the first three are cut off: 0.3 of 60 are 18. The others are right on both sides.
-            [
-                UNEQUAL,
-                ", 30.0 % in",
-                "the regression vanishes on the 42 answers that both sides completed (drop 0.00 [",
-                "raise the limit on both sides and run them again",
-            ],
-            id="a regression that is one of the limit",
-        ),
-        pytest.param(
-            CutShort(0),
-            CutShort(3, "prior"),
-            (1, "REGRESSION"),
-            # Every completed answer is wrong, too.
-            [
-                ", 30.0 % in",
-                "the regression is there on the 42 answers that both sides completed, too (drop 100.00 [",
-            ],
-            id="a regression that completed answers show, too",
-        ),
-        pytest.param(
-            CutShort(0),
-            CutShort(10),
-            (1, "REGRESSION"),
-            ["no answer was completed by both sides, so it is not known what the limit hides"],
-            id="nothing completed by both",
-        ),
-        # More answers of the baseline were cut off: nothing is worse, and the warning changes nothing about that.
-        pytest.param(CutShort(3), CutShort(0), (0, "NOT WORSE"), ["30.0 % in"], id="a gain"),
-    ],
+    ("before", "after", "found", "expected"), TABLES["limits"].values(), ids=TABLES["limits"].keys()
 )
 def test_a_verdict_says_what_of_it_comes_from_the_limit(
-    judged: Judge, before: CutShort, after: CutShort, found: tuple[int, str], expected: Sequence[str]
+    judged: Judge, before: Sequence[Any], after: Sequence[Any], found: Sequence[Any], expected: Sequence[str]
 ) -> None:
-    status, verdict, said = judged(before, after)
-    assert (status, verdict) == found
+    *judgment, said = judged(CutShort(*before), CutShort(*after))
+    assert judgment == found
     assert [text for text in expected if text not in said] == []
     assert ("vanishes" in said) == any("vanishes" in text for text in expected)
 
@@ -103,7 +67,7 @@ def test_different_limits_are_named_with_their_sides(judged: Judge) -> None:
 def test_a_comparison_warns_of_unequal_shares_without_a_verdict_on_them(judged: Judge) -> None:
     _, verdict, said = judged(CutShort(0), CutShort(3), "compare")
     assert verdict == "worse"
-    assert UNEQUAL in said
+    assert TABLES["unequal shares"] in said
     assert "vanishes" not in said
 
 

@@ -14,7 +14,7 @@ from lm_eval_ext.results.comparability import as_one
 from lm_eval_ext.results.issue import Issue
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.recognition import Choice
-from lm_eval_ext.results.runs import Runs
+from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 from tests.reports.files import write_run
 
 SNLI = "verbalizer_snli_unnatural_flipped"
@@ -87,12 +87,15 @@ def by_name(outcome: Outcome) -> dict[str, Finding]:
     return {finding.name: finding for finding in outcome.findings}
 
 
+def with_scores(run: TaskRun, scores: Floats) -> TaskRun:
+    """Return a run with other values of ``acc``, shape (rows,)."""
+    rows = rows_of(run)
+    return replace(run, rows=replace(rows, values={**rows.values, "acc": scores}))
+
+
 def with_answers(runs: Runs, answers: Iterable[Floats]) -> Runs:
     """Return runs whose tasks have other values of ``acc``, each of shape (rows,)."""
-    changed = []
-    for run, of_task in zip(runs.counting, answers, strict=True):
-        assert run.rows is not None
-        changed.append(replace(run, rows=replace(run.rows, values={**run.rows.values, "acc": of_task})))
+    changed = (with_scores(run, of_task) for run, of_task in zip(runs.counting, answers, strict=True))
     return replace(runs, all=tuple(changed))
 
 

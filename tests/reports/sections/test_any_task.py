@@ -134,13 +134,11 @@ def with_metrics(folder: Path, metrics: Mapping[str, Sequence[float]], model: st
     """Write a run of a quiz with several metrics, which its files list in this order."""
     first, *_ = metrics
     write_other_run(folder, {"quiz": MadeUp(metrics[first], metric=first)}, model=model)
-    (path,) = folder.glob("results_*")
-    with edited(path) as content:
+    with edited(folder) as content:
         content["results"]["quiz"] = {f"{name},none": sum(values) / len(values) for name, values in metrics.items()}
         content["higher_is_better"]["quiz"] = dict.fromkeys(metrics, True)
         content["configs"]["quiz"]["metric_list"] = [{"metric": name, "aggregation": "mean"} for name in metrics]
-    (samples,) = folder.glob("samples_*")
-    with edited_lines(samples) as lines:
+    with edited_lines(*folder.glob("samples_*")) as lines:
         for number, line in enumerate(lines):
             line.update({name: values[number] for name, values in metrics.items()})
     return folder
@@ -177,8 +175,7 @@ def test_a_filter_is_the_same_for_all_models(tmp_path: Path) -> None:
     values = {"strict": 0.25, "flexible": 0.75}
     for model, order in (("one", ("strict", "flexible")), ("two", ("flexible", "strict"))):
         folder = write_other_run(tmp_path / model, {"quiz": MadeUp([1.0])}, model=f"owner/{model}", samples=False)
-        (path,) = folder.glob("results_*")
-        with edited(path) as content:
+        with edited(folder) as content:
             content["results"]["quiz"] = {f"acc,{name}": values[name] for name in order}
     found = report(tmp_path / "one", tmp_path / "two")
     assert scores_by_metric(found) == {("quiz", "acc,strict ↑"): [0.25, 0.25]}
@@ -202,8 +199,7 @@ def test_rows_and_prompts_that_differ_under_one_name_are_a_warning(
 ) -> None:
     for model in ("one", "two"):
         write_other_run(tmp_path / model, {"quiz": MadeUp([1.0, 0.0])}, model=f"owner/{model}")
-    (samples,) = (tmp_path / "two").glob("samples_*")
-    with edited_lines(samples) as lines:
+    with edited_lines(*(tmp_path / "two").glob("samples_*")) as lines:
         for line in lines:
             line.update(changed)
     told = [issue.text for issue in report(tmp_path).issues if issue.severity == "warning"]

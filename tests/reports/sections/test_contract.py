@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from shutil import copytree
+from typing import Any
 
 import pytest
 
@@ -23,28 +24,11 @@ from tests.reports.conftest import ResultFolder
 from tests.reports.files import edited_lines
 from tests.reports.planted import without_samples
 from tests.reports.sections.reading_tables import numbers, section_on
+from tests.tables import tables
 
-NI = "natural_instructions_subtask033_winogrande_answer_generation"
-TASKS: Mapping[str, tuple[str, ...]] = {
-    "verbalizer": ("verbalizer_sst2_natural_golden", "verbalizer_sst2_unnatural_flipped"),
-    "manyifeval": ("manyifeval_n02", "manyifeval_n03", "manyifeval_cousins_n02", "manyifeval_dense_n010"),
-    "ifbench": ("ifbench", "ifeval_repaired"),
-    "hierarchy": ("hierarchy_system", "hierarchy_system_user", "hierarchy_turns_t02"),
-    "conversation": ("manyifeval_turns", "multi_if"),
-    "paired_mcq": ("paired_mcq_arc_challenge_low", "paired_mcq_opinionqa_low"),
-    "natural_instructions": (f"{NI}_prompt", f"{NI}_all"),
-}
-"""Of each family tasks that give all its metrics."""
-NEED_CHAT = ("hierarchy", "conversation")
+EVALUATED: Mapping[str, Mapping[str, Any]] = tables(__file__)["evaluated"]
 ROWS = 5
-PLAYED = "conversation:base=reference,policy={}"
-PARTLY_RIGHT = dict(
-    zip(TASKS, ("random", "drop_one", "drop_one", "last", PLAYED.format("last"), "chatty", "echo"), strict=True)
-)
-"""Policies under which details have values between 0 and 1."""
 REFINED = "self_refine:base=reference,policy=drop_one,strategy=feedback,rounds=1"
-POLICIES = {"conversation": PLAYED.format("forgets_after_4")}
-"""Where it is not the oracle: loses what can be lost."""
 TWICE = "two_turns:base=reference,policy=oracle"
 
 
@@ -58,18 +42,18 @@ def folders(result_folder: ResultFolder, sentence_data: None, tmp_path_factory: 
     bleurt = str(checkpoint(tmp_path_factory.mktemp("bleurt"), BERT))
     folders: list[Path] = [
         result_folder(
-            POLICIES.get(family, "oracle"),
-            tasks,
+            of_family["policy"],
+            of_family["tasks"],
             limit=ROWS,
-            chat=family in NEED_CHAT,
+            chat=of_family["chat"],
             answer_classifier="rules",
             bleurt=bleurt,
         )
-        for family, tasks in TASKS.items()
+        for of_family in EVALUATED.values()
     ]
-    refined = result_folder(REFINED, TASKS["manyifeval"][:2], limit=2)
+    refined = result_folder(REFINED, EVALUATED["manyifeval"]["tasks"][:2], limit=2)
     twice = result_folder(TWICE, ("ifbench_two_turns",), limit=2, chat=True)
-    worded = result_folder("oracle", TASKS["verbalizer"][:1], limit=ROWS, paraphrases=2)
+    worded = result_folder("oracle", EVALUATED["verbalizer"]["tasks"][:1], limit=ROWS, paraphrases=2)
     sections = result_folder("oracle", ("manyifeval_dense_n010",), form="mixed")
     return [*folders, refined, twice, worded, sections]
 
@@ -91,8 +75,8 @@ def sections(runs: Runs) -> Mapping[str, Section]:
 
 def partly_right(family: str, result_folder: ResultFolder, **metadata: str | int) -> Path:
     """Return the files of a run with details between 0 and 1."""
-    options = {"answer_classifier": "rules", **metadata}
-    return result_folder(PARTLY_RIGHT[family], TASKS[family], limit=ROWS, chat=family in NEED_CHAT, **options)
+    run, options = EVALUATED[family], {"answer_classifier": "rules", **metadata}
+    return result_folder(run["partly right policy"], run["tasks"], limit=ROWS, chat=run["chat"], **options)
 
 
 def alike(name: str, other: str) -> bool:

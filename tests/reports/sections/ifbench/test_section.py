@@ -142,10 +142,9 @@ def test_published_and_repaired_rows_have_figures_of_their_own(result_folder: Re
 
 def test_a_type_is_followed_as_often_as_in_the_mean_of_its_draws(result_folder: ResultFolder, tmp_path: Path) -> None:
     folder = shutil.copytree(result_folder("oracle", ("ifbench",), repeats=2), tmp_path / "draws")
-    (samples,) = folder.rglob("samples_*.jsonl")
     (once,) = {cell.value for cells in numbers(section_of(folder), "ifbench_types").values() for cell in cells.values()}
     # The second draw follows nothing.
-    with edited_lines(samples) as lines:
+    with edited_lines(*folder.rglob("samples_*.jsonl")) as lines:
         for line in lines:
             for verdict in line["draws"]["instructions"][1]:
                 verdict["loose"] = False

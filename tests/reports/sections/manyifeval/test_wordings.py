@@ -75,8 +75,7 @@ def test_the_worst_wordings_are_those_with_the_lowest_accuracy_within_their_type
 
 
 def test_instructions_whose_wording_or_verdict_is_not_recorded_are_counted(folder: Path, tmp_path: Path) -> None:
-    (samples,) = Path(copytree(folder, tmp_path / "older")).rglob("samples_*")
-    with edited_lines(samples) as lines:
+    with edited_lines(*Path(copytree(folder, tmp_path / "older")).rglob("samples_*")) as lines:
         del lines[0]["doc"]["phrasings"]
         # One of two of a type: it is not recorded which.
         lines[1][f"strict_acc_{lines[1]['doc']['instruction_id_list'][0].replace(':', '_')}"] = [1, 2]

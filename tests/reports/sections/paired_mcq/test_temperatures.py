@@ -30,10 +30,9 @@ def drawn(folder: Path, temperature: float, seed: int, rows: list[Row] | None = 
     """Write down as what the texts of a folder were drawn; those of some rows are written first."""
     if rows is not None:
         write(folder, rows)
-    (path,) = folder.rglob("results_*.json")
     given = {"do_sample": True, "temperature": temperature} if temperature else None
     seeds = {f"{which}_seed": seed for which in ("random", "numpy", "torch")}
-    with edited(path) as content:
+    with edited(folder) as content:
         for config in content["configs"].values():
             config["generation_kwargs"] = {**GREEDY, "max_gen_toks": 256, **(given or {})}
         content["config"] |= {"gen_kwargs": given, **seeds}

@@ -13,10 +13,13 @@ from lm_eval_ext.reports.figure import Bars, HeatMap, Section
 from lm_eval_ext.reports.sections.verbalizer.section import section
 from lm_eval_ext.results.issue import error, note
 from tests.reports.conftest import ResultFolder
-from tests.reports.files import SST2, edited_lines
+from tests.reports.files import SST2, edited_lines, samples_of
 from tests.reports.sections.reading_tables import Exactly, figure, marks, names, numbers, section_on, titles, values
 from tests.reports.sections.verbalizer.files import FOO_BAR, GOLDEN, OWN, RECORDED, SNLI, THOUGHT_OUT, facts, write_run
+from tests.tables import tables
 
+TABLES = tables(__file__)
+ASKED = {"natural": GOLDEN, "flipped": SST2, "flipped after a thought": THOUGHT_OUT}
 DATASETS = ("sst2", "emotion")
 WORDS = ("natural_golden", "neutral_foo_bar", "unnatural_flipped")
 TASKS = (
@@ -238,40 +241,18 @@ def test_custom_tasks_are_shown_under_their_names_and_in_no_figure_of_published_
 
 # Examples
 
-# They say what an answer shows, and nothing about the model: of random answers, a quarter look as if it went by its
-# priors, and a quarter as if by the instruction.
-USUAL = "The label's usual word instead of the flipped one: right with natural label words, wrong with flipped ones."
-ACCIDENT = (
-    "Possibly right by accident: it is wrong with the natural label words, so two mistakes (label and instruction) "
-    "may cancel out."
-)
-BOTH = "Right with both natural and flipped label words."
-OUT = "Its direct answer follows the instruction; its answer after a chain of thought does not."
-INTO = "Its direct answer does not follow the instruction; its answer after a chain of thought does."
 
-
-@pytest.mark.parametrize(
-    ("scores", "whys"),
-    [
-        pytest.param({GOLDEN: [1], SST2: [0]}, [USUAL], id="right with natural words, wrong with flipped ones"),
-        pytest.param({GOLDEN: [0], SST2: [0]}, [], id="wrong with both: nothing is known of its prior"),
-        pytest.param({GOLDEN: [0], SST2: [1]}, [ACCIDENT], id="wrong with natural words, right with flipped ones"),
-        pytest.param({GOLDEN: [1], SST2: [1]}, [BOTH], id="right with both"),
-        pytest.param({SST2: [1], THOUGHT_OUT: [0]}, [OUT], id="right directly, wrong after a thought"),
-        pytest.param({SST2: [0], THOUGHT_OUT: [1]}, [INTO], id="wrong directly, right after a thought"),
-        pytest.param({SST2: [1], THOUGHT_OUT: [1]}, [], id="right directly and after a thought"),
-        pytest.param({GOLDEN: [1, 1, 0, 0], SST2: [1, 0, 1, 0]}, [USUAL, ACCIDENT, BOTH], id="answers at random"),
-    ],
-)
+@pytest.mark.parametrize(("scores", "whys"), TABLES["examples"].values(), ids=TABLES["examples"].keys())
 def test_two_instructive_answers_to_a_row_are_examples_with_their_reasons(
     scores: Mapping[str, Sequence[float]], whys: list[str], tmp_path: Path
 ) -> None:
-    assert [example.why for example in of_rows(tmp_path, scores).examples] == whys
+    of_tasks = {ASKED[words]: of_words for words, of_words in scores.items()}
+    assert [example.why for example in of_rows(tmp_path, of_tasks).examples] == whys
 
 
 def test_an_example_shows_the_expected_and_the_read_word_of_both(tmp_path: Path) -> None:
     found = of_rows(tmp_path, {GOLDEN: [1, 1], SST2: [1, 0]})
-    (example,) = [example for example in found.examples if example.why == USUAL]
+    (example,) = [example for example in found.examples if example.why.startswith("The label's usual word")]
     assert (example.task, example.prompt, example.answer) == (SST2, "Review: review 1\n\nAnswer:", "negative")
     assert dict(example.facts) == {
         "label": "positive",
@@ -292,8 +273,7 @@ def test_answers_that_are_not_label_words_are_distinguished(
     prior_rate: float, invalid_rate: float, why: str, tmp_path: Path
 ) -> None:
     results = write_run(tmp_path, {FOO_BAR: [0]})
-    (path,) = tmp_path.glob("samples_*")
-    with edited_lines(path) as (line,):
+    with edited_lines(samples_of(results, FOO_BAR)) as (line,):
         line |= {"prior_rate": prior_rate, "invalid_rate": invalid_rate}
     found = section_of(results)
     assert [example.why.startswith(why) for example in found.examples] == ([True] if why else [])
