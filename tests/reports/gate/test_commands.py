@@ -184,13 +184,13 @@ def test_a_model_served_otherwise_is_the_same_different_or_cannot_be_told(
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("markdown", f"**Do not ship:** regression in {escaped(SST2)} (50.0 → 30.0).\n"),
+        ("markdown", f"**Do not ship:** regression in {escaped(SST2)} (50.0 → 30.0)."),
         ("markdown", "<details><summary>lm-eval-ext check: regression: 1 of 2</summary>\n\n| verdict |"),
         ("junit", '<failure message="acc ↑ 50.00 → 30.00, drop 20.00 ['),
         ("json", '"verdict": "REGRESSION",'),
         ("csv", f"\n{SST2},verbalizer,False,acc,True,True,REGRESSION,0.5,0.3,"),
     ],
-    ids=["markdown begins with the decision", "markdown folds the numbers", "junit", "json", "csv"],
+    ids=["markdown says the decision", "markdown folds the numbers", "junit", "json", "csv"],
 )
 def test_what_was_found_goes_to_a_file_or_takes_the_place_of_the_text(kind: str, said: str, capsys: Output) -> None:
     words = f"check worse --against baseline --max-drop 0.02 --{kind}"
