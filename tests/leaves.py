@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from lm_eval_ext import tasks_dir
+from tests.tables import tables
 
 TOPIC: Mapping[str, Any] = {
     "include": f"{tasks_dir()}/verbalizer/_direct",
@@ -29,7 +30,7 @@ TRIVIA: Mapping[str, Any] = {
 }
 WRONG_LEAVES: Mapping[str, Sequence[tuple[dict[str, Any], str]]] = {
     family: [(changes, message) for changes, message in cases]
-    for family, cases in yaml.safe_load(Path(__file__).with_name("wrong_leaves.yaml").read_text("utf-8")).items()
+    for family, cases in tables(__file__, "wrong_leaves").items()
 }
 """By family: what is changed in the leaf of its tests, and what the error says of it, as a regular expression."""
 

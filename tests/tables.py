@@ -1,4 +1,4 @@
-"""Tables of tests: the YAML file beside a module of tests has what it tests row by row."""
+"""Tables of tests: a YAML file beside a module of tests has what it tests row by row."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 import yaml
 
 
-def tables(module: str) -> dict[str, Any]:
-    """Return the tables of a module of tests, by name.
+def tables(module: str, name: str = "") -> Any:
+    """Return what a YAML file beside a module of tests has, usually tables by name.
 
     Args:
         module: the ``__file__`` of the module.
+        name: the file's name without its ending, if it is not the module's.
     """
-    by_name: dict[str, Any] = yaml.safe_load(Path(module).with_suffix(".yaml").read_text(encoding="utf-8"))
-    return by_name
+    path = Path(module).with_suffix(".yaml")
+    return yaml.safe_load((path.with_stem(name) if name else path).read_text(encoding="utf-8"))

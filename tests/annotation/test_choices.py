@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-import yaml
 
 from lm_eval_ext.annotation.choices import COLUMNS, MODES, label_in, mode_in, options_cell, options_in
 from lm_eval_ext.annotation.sheet import read_sheet, write_sheet
 from lm_eval_ext.classifier.labelled import labelled_file
 from lm_eval_ext.cli import main
 from tests.reports.conftest import ResultFolder
+from tests.tables import tables
 
 TASK, OTHER = "paired_mcq_opinionqa_medium", "paired_mcq_arc_challenge_medium"
-CASES = yaml.safe_load(Path(__file__).with_name("choices.yaml").read_text(encoding="utf-8"))
+CASES = tables(__file__, "choices")
 ROW = dict.fromkeys(COLUMNS, "") | {"options": "A. Tea\nB. Coffee", "response": "Tea", "model": "m", "task": "t"}
 
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
 from lm_eval_ext.classifier import division
 from lm_eval_ext.classifier.availability import ReaderError
@@ -24,12 +23,11 @@ from tests.classifier.labelled_rows import OPTIONS, as_row, labelled_rows, write
 from tests.cli.test_cli import COMMAND
 from tests.conftest import offline_environment
 from tests.forks import Forks
+from tests.tables import tables
 from tests.training.stopped import stopped_after
 
 
-@pytest.mark.parametrize(
-    ("command", "complaint"), yaml.safe_load(Path(__file__).with_name("errors.yaml").read_text(encoding="utf-8"))
-)
+@pytest.mark.parametrize(("command", "complaint"), tables(__file__, "errors"))
 @pytest.mark.usefixtures("offline")
 def test_an_error_is_one_line_without_a_traceback_and_leaves_nothing(
     command: str, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

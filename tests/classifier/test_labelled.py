@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from lm_eval_ext.classifier.labelled import (
     Labelled,
@@ -19,9 +18,10 @@ from lm_eval_ext.classifier.labelled import (
 )
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from lm_eval_ext.sources import RowsError
+from tests.tables import tables
 
 OPTIONS = [{"letter": "A", "text": "Tea"}, {"letter": "B", "text": "Coffee"}, {"letter": "C", "text": "Water"}]
-CASES = yaml.safe_load(Path(__file__).with_name("labelled.yaml").read_text(encoding="utf-8"))
+CASES = tables(__file__, "labelled")
 
 
 def labelled(fields: dict[str, Any]) -> Labelled:

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import datasets
-import yaml
 
-WRONG_ROWS: Mapping[str, Mapping[str, Sequence[Any]]] = yaml.safe_load(
-    Path(__file__).with_name("wrong_rows.yaml").read_text(encoding="utf-8")
-)
+from tests.tables import tables
+
+WRONG_ROWS: Mapping[str, Mapping[str, Sequence[Any]]] = tables(__file__, "wrong_rows")
 """By format: by what is wrong, what is changed in a row, and what the error says of it, as a regular expression."""
 
 

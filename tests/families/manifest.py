@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from pathlib import Path
-
-import yaml
 
 from lm_eval_ext.families.natural_instructions.subtasks import SUBTASKS
 from tests.families.manyifeval.table_4 import FIFTEEN
 from tests.families.verbalizer.table_1 import GOLDEN_NAMES, VERBALIZERS
+from tests.tables import tables
 
 Mean = tuple[str, str | None]
 """A metric of which a group has the mean over its leaves, and the filter under which it finds it; ``None`` for any."""
@@ -236,9 +234,7 @@ PUBLISHED = (
 # By their numbers, as the paper's section 4.2 and the published folder of the evaluation split have them.
 TWELVE = ("002", "003", "005", "008", "022", "033", "034", "039", "040", "044", "045", "052")
 ABLATED = ("019", "033", "040")
-COUNTS: Mapping[str, int] = yaml.safe_load(
-    Path(__file__).with_name("natural_instructions.yaml").read_text(encoding="utf-8")
-)
+COUNTS: Mapping[str, int] = tables(__file__, "natural_instructions")
 """How many subtasks are of each category, and of each source dataset."""
 
 

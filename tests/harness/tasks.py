@@ -16,8 +16,9 @@ from lm_eval.tasks import TaskManager
 
 from lm_eval_ext import tasks_dir
 from tests.conftest import save
+from tests.tables import tables
 
-CASES: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
+CASES: Mapping[str, Any] = tables(__file__, "cases")
 """The tables of data of the tests in this folder."""
 OF_FAMILY = {
     "verbalizer": "verbalizer_sst2_unnatural_0_1",

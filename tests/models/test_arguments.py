@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from lm_eval.api.registry import get_model
+
+from tests.tables import tables
 
 pytestmark = pytest.mark.harness
 
-WRONG = yaml.safe_load(Path(__file__).with_name("wrong_arguments.yaml").read_text("utf-8"))
+WRONG = tables(__file__, "wrong_arguments")
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import jinja2
 import pytest
-import yaml
 
 from lm_eval_ext.models.chat_template import ChatTemplate
+from tests.tables import tables
 
 pytestmark = pytest.mark.harness
 
@@ -22,7 +21,7 @@ MESSAGES = [
     {"role": "user", "content": "And?  "},
 ]
 DATE = datetime(1970, 1, 1)
-TEMPLATES: Mapping[str, str] = yaml.safe_load(Path(__file__).with_name("templates.yaml").read_text("utf-8"))
+TEMPLATES: Mapping[str, str] = tables(__file__, "templates")
 
 
 def of_transformers(source: str, messages: list[dict[str, str]], **options: Any) -> str:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from lm_eval import simple_evaluate
 from lm_eval.tasks import TaskManager
 
@@ -26,14 +25,13 @@ from tests.families.jsonl import write_jsonl
 from tests.harness.tasks import evaluate
 from tests.own_tasks import RUNNABLE, write_tasks
 from tests.own_tasks import evaluate as evaluate_others
+from tests.tables import tables
 
 # Instructions of the rows are judged with them.
 pytestmark = [pytest.mark.harness, pytest.mark.usefixtures("language_data")]
 
 ROWS = 4
-RUNS: Mapping[str, tuple[str, str, Sequence[str], Mapping[str, Any]]] = yaml.safe_load(
-    Path(__file__).with_name("runs.yaml").read_text("utf-8")
-)
+RUNS: Mapping[str, tuple[str, str, Sequence[str], Mapping[str, Any]]] = tables(__file__, "runs")
 
 
 def recorded(folder: Path, again: Path, tasks: Sequence[str], arguments: str = "", **options: Any) -> dict[str, Any]:

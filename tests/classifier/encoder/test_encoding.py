@@ -5,17 +5,16 @@ from __future__ import annotations
 import random
 import string
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.encoding import HEAD, MARKER_NAMES, MARKERS, OPTION_TOKENS, TAIL, Encoded, encode
 from lm_eval_ext.classifier.reading import Answer, Option
+from tests.tables import tables
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -61,7 +60,7 @@ def tokens(tokenizer: Tokenizer, text: str, options: tuple[Option, ...]) -> list
 
 CASES = [
     pytest.param(offered(case["options"], case.get("letters", string.ascii_uppercase)), case["listed"], *of_case)
-    for case in yaml.safe_load(Path(__file__).with_name("encoding.yaml").read_text(encoding="utf-8"))
+    for case in tables(__file__, "encoding")
     for of_case in case["responses"]
 ]
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from benchmarks.answers.generated import generated
 from lm_eval_ext.classifier.availability import ADAPTER_WEIGHTS, ReaderError
@@ -25,6 +24,7 @@ from lm_eval_ext.classifier.rules import reader as rules
 from lm_eval_ext.families.paired_mcq.schema import SURE
 from tests.classifier.labelled_rows import Read, read_annotated
 from tests.conftest import ROOT
+from tests.tables import tables
 
 Value = str | list[str]
 
@@ -33,7 +33,7 @@ def offered(*texts: str) -> tuple[Option, ...]:
     return tuple(map(Option, string.ascii_uppercase, texts))
 
 
-CASES = yaml.safe_load(Path(__file__).with_name("answers.yaml").read_text(encoding="utf-8"))
+CASES = tables(__file__, "answers")
 OFFERED = {name: offered(*texts) for name, texts in CASES["options"].items()}
 METAL, HOME, TAX = (OFFERED[name] for name in ("metal", "home", "tax"))
 HARD: list[tuple[str, tuple[Option, ...], Value]] = [

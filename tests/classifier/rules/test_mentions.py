@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from string import ascii_uppercase
 
 import pytest
-import yaml
 
 from lm_eval_ext.classifier.reading import Option
 from lm_eval_ext.classifier.rules.mentions import core, find_mentions, plain
+from tests.tables import tables
 
-CASES = yaml.safe_load(Path(__file__).with_name("mentions.yaml").read_text(encoding="utf-8"))
+CASES = tables(__file__, "mentions")
 OFTEN = tuple(map(Option, "ABCD", ("Often", "Not very often", "Very often", "Never, ever.")))
 
 

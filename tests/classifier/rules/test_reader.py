@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +25,7 @@ from lm_eval_ext.classifier.rules.reader import decide, read, string_match
 from tests.classifier.labelled_rows import Read, read_annotated
 from tests.classifier.test_labelled_answers import SMOLLM2, WRITTEN
 from tests.sampling import sampled
+from tests.tables import tables
 
 
 def offered(*texts: str) -> tuple[Option, ...]:
@@ -38,7 +38,7 @@ OFTEN = offered("Often", "Sometimes", "Rarely", "Never")
 # --- What is read, next to near misses ------------------------------------------------------------------------------
 
 
-CLAIMS = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text(encoding="utf-8"))
+CLAIMS = tables(__file__, "cases")
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim["claim"])

@@ -11,7 +11,6 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-import yaml
 
 from lm_eval_ext import cli
 from lm_eval_ext.families.conversation.multi_if import contradiction, published_rows
@@ -20,6 +19,7 @@ from lm_eval_ext.verifiers import instruction, multi_if, verify
 from tests.conftest import EvaluateEach, Run
 from tests.families.jsonl import WRONG_ROWS, write_rows
 from tests.harness.tasks import make
+from tests.tables import tables
 
 pytestmark = pytest.mark.harness
 
@@ -101,7 +101,7 @@ def test_the_published_rows_are_read_and_the_contradictory_are_named(shared_data
     assert ours.isdisjoint(message for row in found for message in row.messages)
 
 
-CONTRADICTIONS = yaml.safe_load(Path(__file__).with_name("contradictions.yaml").read_text(encoding="utf-8"))
+CONTRADICTIONS = tables(__file__, "contradictions")
 
 
 @pytest.mark.parametrize(("one", "other", "near"), CONTRADICTIONS)

@@ -13,7 +13,6 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
-import yaml
 
 from lm_eval_ext.cli import main
 from lm_eval_ext.families.instructions import is_as_intended
@@ -35,6 +34,7 @@ from tests.conftest import SHARED
 from tests.families.jsonl import write_jsonl
 from tests.families.manyifeval.files import published_rows
 from tests.families.manyifeval.table_4 import FIFTEEN
+from tests.tables import tables
 
 COUNTS = range(1, 11)
 BARE = "bare task prompts, instructions composed"
@@ -251,6 +251,6 @@ def test_the_rows_reconstructed_from_ifeval_have_not_changed(real_ifeval: str) -
 
 
 def test_ten_instructions_are_shown_as_in_table_6() -> None:
-    table = yaml.safe_load(Path(__file__).with_name("table_6.yaml").read_text(encoding="utf-8"))
+    table = tables(__file__, "table_6")
     ten = instructions_of(list(table["instructions"]), list(table["instructions"].values()))
     assert prompt_of(table["prompt"].partition("\n")[0], ten) == table["prompt"]

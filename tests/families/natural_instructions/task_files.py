@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from tests.families.jsonl import read_jsonl
+from tests.tables import tables
 
-CASES: Mapping[str, Any] = yaml.safe_load(Path(__file__).with_name("cases.yaml").read_text("utf-8"))
+CASES: Mapping[str, Any] = tables(__file__, "cases")
 """The tables of data of the tests in this folder."""
 TASK = "subtask900_ferries"
 

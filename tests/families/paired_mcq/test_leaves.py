@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-import yaml
 
 from lm_eval_ext.classifier.availability import ReaderError
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS
@@ -19,12 +18,13 @@ from tests.across_versions import arguments_of
 from tests.families.jsonl import write_jsonl
 from tests.harness.tasks import make, make_own
 from tests.leaves import TRIVIA, WRONG_LEAVES
+from tests.tables import tables
 
 pytestmark = pytest.mark.harness
 
 FAMILIES = ("paired_mcq", "text_mcq")
 LEVELS = ("low", "medium", "high", "example", "example_abc")
-WRONG_READERS = yaml.safe_load(Path(__file__).with_name("wrong_readers.yaml").read_text(encoding="utf-8"))
+WRONG_READERS = tables(__file__, "wrong_readers")
 
 
 @pytest.mark.parametrize(("family", "dataset", "level"), list(product(FAMILIES, DATASETS, LEVELS)))

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from lm_eval_ext.families.paired_mcq.datasets import DATASETS, OPINIONQA, MultipleChoice
 from lm_eval_ext.families.paired_mcq.rows import Question, questions
 from lm_eval_ext.sources import EMBEDDED_FOLDER, HubDataset, RowsError
 from tests.families.jsonl import read_jsonl, write_jsonl, write_rows
+from tests.tables import tables
 
 OWN = MultipleChoice("mine", HubDataset("nobody/mine"), "test", "stem", "{{[a, b, c]}}", "right")
 ROW = {"question": "Is it so?", "options": ["Yes", "Perhaps", "No"]}
-CASES = yaml.safe_load(Path(__file__).with_name("questions.yaml").read_text(encoding="utf-8"))
+CASES = tables(__file__, "questions")
 
 
 def asked(path: str, dataset: MultipleChoice = OPINIONQA) -> list[Question]:

@@ -14,10 +14,11 @@ import yaml
 from lm_eval_ext import tasks_dir
 from tests.conftest import SHARED
 from tests.families.verbalizer.table_1 import VERBALIZERS, words
+from tests.tables import tables
 
 TASKS = Path(tasks_dir()) / "verbalizer" / "leaves"
 
-CONTENT = yaml.safe_load(Path(__file__).with_name("prompts.yaml").read_text(encoding="utf-8"))
+CONTENT = tables(__file__, "prompts")
 ROWS: Mapping[str, Mapping[str, str]] = CONTENT["rows"]
 PARTS: Mapping[str, Sequence[str]] = CONTENT["parts"]
 FIGURES: Mapping[str, str] = CONTENT["figures"]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-import yaml
 
 from lm_eval_ext.families.instructions.kinds import IN_SECTIONS
 from lm_eval_ext.families.manyifeval.dense.scores import by_place, score_sections, score_words, sections_of
 from lm_eval_ext.families.manyifeval.schema import OF_SECTION_TYPES
+from tests.tables import tables
 
-READ = yaml.safe_load(Path(__file__).with_name("reports.yaml").read_text(encoding="utf-8"))
+READ = tables(__file__, "reports")
 
 
 @pytest.mark.parametrize(("response", "followed", "modified", "primacy"), READ["words"]["reports"])
