@@ -1,4 +1,4 @@
-"""Batches of training pairs: which tokens have a loss."""
+"""Batches of training pairs: which tokens have a loss; and the device that they are trained on."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.finetuning.pairs import Pair
 
-pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
+torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
 
-from lm_eval_ext.families.natural_instructions.finetuning.trainee import IGNORED, batch_of, load_base
+from lm_eval_ext.families.natural_instructions.finetuning.trainee import IGNORED, batch_of, chosen_device, load_base
 
 ONE = Pair("s", 0, "instance", "input: place1 place2 shows red\noutput:", " stop here", ("stop here",))
 OTHER = Pair("s", 1, "instance", "input: red\noutput:", " go", ("go",))
@@ -46,3 +46,15 @@ def test_an_answer_ends_where_the_context_does(kind: str, request: pytest.Fixtur
     assert batch["labels"].shape == (1, 256)
     # The prompt of an encoder-decoder is by itself.
     assert batch["input_ids"].shape == ((1, 256) if kind == "causal" else (1, 5))
+
+
+@pytest.mark.parametrize(
+    ("there", "chosen"), [((), "cpu"), (("mps",), "mps"), (("cuda",), "cuda"), (("cuda", "mps"), "cuda")]
+)
+def test_an_accelerator_is_chosen_before_the_processor(
+    there: tuple[str, ...], chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: "cuda" in there)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: "mps" in there)
+    assert chosen_device(None) == chosen
+    assert chosen_device("cpu") == "cpu"
