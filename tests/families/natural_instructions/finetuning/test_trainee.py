@@ -8,7 +8,9 @@ import pytest
 
 from lm_eval_ext.families.natural_instructions.finetuning.pairs import Pair
 
-torch = pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
+pytest.importorskip("torch", reason="torch is not installed (extra: hf)")
+
+import torch
 
 from lm_eval_ext.families.natural_instructions.finetuning.trainee import IGNORED, batch_of, chosen_device, load_base
 
