@@ -100,8 +100,9 @@ def _has_title(line: str) -> bool:
 class NumberHighlightedSections(Checker):
     """At least ``num_highlights`` highlights, as in ``*highlighted section*``.
 
-    Faithful: any text but white space between two asterisks on a line, including those of bullets and products, once in
-    ``*text*`` and ``**text**``, twice in ``***text***``; an asterisk ends one or begins one, so ``*a*b*`` has one.
+    Faithful: any text but white space between two asterisks on a line, where the asterisk of a bullet or a product
+    (``2*3*4``) counts, too. It counts once in ``*text*`` and ``**text**``, twice in ``***text***``. An asterisk ends a
+    highlight or begins one, so ``*a*b*`` has one, and so has ``**a *b* c**``.
     Repaired: Markdown emphasis, with asterisks or underscores that touch the enclosed text. It may span lines, but not
     a blank one; nested emphasis counts by itself; code and escaped marks do not count.
     """

@@ -79,7 +79,7 @@ def test_each_of_the_83_instructions_is_drawn_or_left_out_for_a_reason() -> None
     published = {*instruction_ids(ifeval), *instruction_ids(ifbench)}
     listed = page().partition("The other types")[2].partition("\n## ")[0].splitlines()
     cells = [line.split("|")[1:3] for line in listed if line.startswith("| ")][1:]
-    left_out = {name for names, _ in cells for name in re.findall(r"`([a-z_]+:[a-z_-]+)`", names)}
+    left_out = {name for names, _ in cells for name in re.findall(r"`([\w-]+:[\w-]+)`", names)}
     groups = {group for names, _ in cells for group in re.findall(r"of `([a-z_]+)`", names)}
     left_out |= {name for name in published if name.partition(":")[0] in groups}
     assert all(reason.strip() for _, reason in cells)
@@ -94,7 +94,7 @@ def page() -> str:
 def test_the_page_has_the_slots_of_the_pool() -> None:
     section = page().partition("## The larger pool")[2].partition("The other types")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")][1:]
-    *several, alone = [frozenset(re.findall(r"`([a-z_]+:[a-z_-]+)`", line)) for line in lines]
+    *several, alone = [frozenset(re.findall(r"`([\w-]+:[\w-]+)`", line)) for line in lines]
     slots: defaultdict[str, set[str]] = defaultdict(set)
     for name in LARGER_POOL.weights:
         slots[KINDS[name].slot].add(name)
