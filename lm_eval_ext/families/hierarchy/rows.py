@@ -130,14 +130,9 @@ class Row:
             The text, whose strict verdicts are these in both editions, or ``None`` if none was found.
         """
         if follows is None:
-            return _written((self.own, self.rival), True, reply)
+            return respond((self.own, self.rival), broken=(0, 1), reply=reply)
         # What follows the one breaks the other.
-        return _written((self.own if follows == "own" else self.rival,), False, reply)
-
-
-@cache
-def _written(instructions: tuple[Checker, ...], broken: bool, reply: int | None) -> str | None:
-    return respond(instructions, range(len(instructions)) if broken else (), reply)
+        return respond([self.own if follows == "own" else self.rival], reply=reply)
 
 
 @cache
