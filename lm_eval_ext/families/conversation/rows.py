@@ -6,7 +6,7 @@ Those of ``manyifeval_turns`` are manyifeval's rows with ten instructions, from 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,7 +18,7 @@ from lm_eval_ext.families.instructions.writer import break_one
 from lm_eval_ext.families.manyifeval.rows import InstructionRow, Selection, rows_with_count
 from lm_eval_ext.metadata import digest, seeded_generator
 from lm_eval_ext.turns import Turns
-from lm_eval_ext.verifiers import EDITIONS, Checker, Edition, instructions_of
+from lm_eval_ext.verifiers import EDITIONS, Checker, Edition
 
 SEED = 20261127
 """The seed of every draw here; changing it changes scores."""
@@ -142,19 +142,6 @@ def document(row: Row) -> dict[str, Any]:
         "in_force": list(map(list, row.in_force)),
         "witness": row.witness,
     }
-
-
-def row_of(doc: Mapping[str, Any]) -> Row:
-    """Return the row of a document; the inverse of ``document``."""
-    return Row(
-        doc["key"],
-        tuple(doc["messages"]),
-        instructions_of(doc["instruction_id_list"], doc["kwargs"]),
-        tuple(map(tuple, doc["in_force"])),
-        doc["witness"],
-        doc.get("language", ""),
-        tuple(doc.get("contradictions", ())),
-    )
 
 
 def rows_hash(rows: Sequence[Row]) -> str:

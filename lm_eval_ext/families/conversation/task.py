@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.conversation.multi_if import HUB, TRAIN, expects_thai, published_rows
-from lm_eval_ext.families.conversation.rows import POLICIES, Row, composed_rows, document, row_of, rows_hash
+from lm_eval_ext.families.conversation.rows import POLICIES, Row, composed_rows, document, rows_hash
 from lm_eval_ext.families.conversation.schema import ADDING, MOST_TURNS, MULTI_IF, SCHEMA, STEPS, TURNS, in_turn
 from lm_eval_ext.families.conversation.scores import score
 from lm_eval_ext.families.leaf import refuse_rows
@@ -109,14 +109,18 @@ class ConversationTask(FamilyTask):
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return the answers of each policy in all turns."""
-        return {policy: partial(row_of(doc).conversation, policy) for policy in POLICIES}
+        return {policy: partial(self._by_key[doc["key"]].conversation, policy) for policy in POLICIES}
+
+    @cached_property
+    def _by_key(self) -> Mapping[int | str, Row]:
+        return {row.key: row for row in self.rows}
 
     def requests(self, doc: dict[str, Any], request: Instance) -> list[Instance]:
         """Return the request with all messages.
 
         The further ones are among its arguments, by which a cache of responses tells it from another conversation.
         """
-        row = row_of(doc)
+        row = self._by_key[doc["key"]]
         first, *then = (
             with_floors({policy: partial(row.answer, policy, turn) for policy in POLICIES}, message)
             for turn, message in enumerate(row.messages)

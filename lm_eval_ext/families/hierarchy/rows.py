@@ -16,7 +16,7 @@ from typing import Any
 from lm_eval_ext.families.hierarchy.schema import ARMS, Place, Side
 from lm_eval_ext.families.instructions import lines_of
 from lm_eval_ext.families.instructions.compose import Level, keywords, without
-from lm_eval_ext.families.instructions.kinds import WORD, Arguments, Draws
+from lm_eval_ext.families.instructions.kinds import Arguments, Draws
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.rows import bare_task_prompts
 from lm_eval_ext.metadata import digest, seeded_generator
@@ -83,17 +83,9 @@ class Rivals:
 def rivals() -> tuple[Rivals, ...]:
     """Return the pairs.
 
-    In the file, an instruction is a list of its id and what its arguments are drawn from; there, ``null`` stands for a
-    word of the row's own, and a list for options.
+    In the file, an instruction is a list of its id and what its arguments are drawn from (``kinds.Arguments``).
     """
-    return tuple(Rivals(**_as_drawn_from(json.loads(line))) for line in lines_of(__package__, "rivals.jsonl"))
-
-
-def _as_drawn_from(read: Any) -> Any:
-    """Return what JSON has with tuples for its lists and ``WORD`` for its nulls."""
-    if isinstance(read, dict):
-        return {name: _as_drawn_from(value) for name, value in read.items()}
-    return tuple(map(_as_drawn_from, read)) if isinstance(read, list) else WORD if read is None else read
+    return tuple(Rivals(**json.loads(line)) for line in lines_of(__package__, "rivals.jsonl"))
 
 
 @dataclass(frozen=True)
@@ -138,14 +130,9 @@ class Row:
             The text, whose strict verdicts are these in both editions, or ``None`` if none was found.
         """
         if follows is None:
-            return _written((self.own, self.rival), True, reply)
+            return respond((self.own, self.rival), broken=(0, 1), reply=reply)
         # What follows the one breaks the other.
-        return _written((self.own if follows == "own" else self.rival,), False, reply)
-
-
-@cache
-def _written(instructions: tuple[Checker, ...], broken: bool, reply: int | None) -> str | None:
-    return respond(instructions, range(len(instructions)) if broken else (), reply)
+        return respond([self.own if follows == "own" else self.rival], reply=reply)
 
 
 @cache

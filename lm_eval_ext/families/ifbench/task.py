@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
-
-import datasets
 
 from lm_eval_ext import sources
 from lm_eval_ext.families.ifbench.rows import (
@@ -128,7 +126,7 @@ class IFBenchTask(FamilyTask):
             facts["rows_left_out"] = chosen.left_out
             message = "%s: rows left out: %d; an argument of their instructions is null in the data"
             log.warning(message, self.config.task, chosen.left_out)
-        return Documents(TEST, _as_dataset(chosen.rows), facts)
+        return Documents(TEST, as_dataset(list(map(document, chosen.rows)), facts["rows_hash"]), facts)
 
     def before_requests(self) -> None:
         """Reject an LM that would take the first of two turns only.
@@ -163,11 +161,6 @@ class IFBenchTask(FamilyTask):
                 "--model conversation"
             )
         return {name: value for name, value in score(doc, results).items() if name in self.metrics}
-
-
-@cache
-def _as_dataset(rows: tuple[IFBenchRow, ...]) -> datasets.Dataset:
-    return as_dataset(list(map(document, rows)), rows_hash(rows))
 
 
 def document(row: IFBenchRow) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """The types of instructions that rows are composed of: one record for each, with all that composing needs to know.
 
-A new type is a checker in ``verifiers``, a record here, and what a text needs to follow it in ``plan``; what else it
-takes stands in CONTRIBUTING.md ("Add a type of instructions to manyifeval").
+The records are in ``kinds.yaml`` and, of types that can be about a section, in ``in_sections.yaml``. A new type is a
+checker in ``verifiers``, a record there, and what a text needs to follow it in ``plan``; what else it takes stands in
+CONTRIBUTING.md ("Add a type of instructions to manyifeval").
 """
 
 from __future__ import annotations
@@ -9,33 +10,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.resources import files
 from itertools import product
 from string import ascii_lowercase
 from typing import Any, Literal
+
+import yaml
 
 from lm_eval_ext.families.instructions import lines_of, named_lines
 from lm_eval_ext.verifiers import Checker
 from lm_eval_ext.verifiers.checker import RELATIONS
 
-
-@dataclass(frozen=True)
-class Words:
-    """Stands for words of a row's own, each of which one instruction names.
-
-    Attributes:
-        count: the number of words, in a list; 0 for one word that is not in a list.
-    """
-
-    count: int = 0
-
-
-WORD = Words()
-LETTER = object()
-"""Stands for the letter of which a section may need many."""
-
-Arguments = Mapping[str, Any] | tuple[Mapping[str, Any], ...]
-"""For each argument its value, or what it is drawn from: a range or a tuple of options, ranges by the relation that is
-drawn before, ``Words`` or ``LETTER``. Or several such mappings, one of which is drawn first."""
+Arguments = Mapping[str, Any] | Sequence[Mapping[str, Any]]
+"""For each argument its value, or what it is drawn from: a list of options; ``{"from": 2, "to": 5}``, whole numbers;
+for each relation, which is drawn before, one of the two; ``None``, a word of a row's own, which one instruction names;
+``{"words": 2}``, a list of such words; ``"the letter"``, of which a section needs many. Or several such mappings, one
+of which is drawn first."""
 
 
 @dataclass
@@ -66,16 +56,23 @@ class Draws:
     def arguments(self, drawn_from: Arguments) -> dict[str, Any]:
         """Return the arguments of one instruction."""
         arguments: dict[str, Any] = {}
-        for name, options in (self._pick(drawn_from) if isinstance(drawn_from, tuple) else drawn_from).items():
-            if isinstance(options, Mapping):
-                arguments[name] = self._pick(options[arguments["relation"]])
-            elif isinstance(options, Words):
-                arguments[name] = [self.word() for _ in range(options.count)] if options.count else self.word()
-            elif isinstance(options, range | tuple):
-                arguments[name] = self._pick(options)
-            else:
-                arguments[name] = self.letter if options is LETTER else options
+        for name, options in (drawn_from if isinstance(drawn_from, Mapping) else self._pick(drawn_from)).items():
+            arguments[name] = self._value(options, arguments.get("relation"))
         return arguments
+
+    def _value(self, options: Any, relation: str | None) -> Any:
+        match options:
+            case None:
+                return self.word()
+            case {"words": count}:
+                return [self.word() for _ in range(count)]
+            case {"from": least, "to": most}:
+                return self._pick(range(least, most + 1))
+            case dict():
+                return self._value(options[relation], None)
+            case [*_]:
+                return self._pick(options)
+        return self.letter if options == "the letter" else options
 
     def _pick(self, options: Sequence[Any]) -> Any:
         return self.choice([option for option in options if not isinstance(option, str) or self._may_have(option)])
@@ -97,25 +94,19 @@ class Kind:
 
     slot: str
     arguments: Arguments = field(default_factory=dict)
-    excludes: tuple[str, ...] = ()
+    excludes: Sequence[str] = ()
     wide: Arguments | None = None
 
 
-@dataclass(frozen=True)
-class InSection:
-    """A type where it is about one of several sections of a text.
+@dataclass(frozen=True, kw_only=True)
+class InSection(Kind):
+    """A type where it is about one of several sections of a text, not about the whole.
 
     Attributes:
-        slot: see ``Kind``; also an instruction may be about something else in a section.
         statement: what it says of the section, without a subject and a period.
-        arguments: what its arguments are drawn from.
-        excludes: see ``Kind``.
     """
 
-    slot: str
     statement: str
-    arguments: Arguments = field(default_factory=dict)
-    excludes: tuple[str, ...] = ()
 
 
 # Frequency of letters in English prose, per thousand letters, rounded.
@@ -150,191 +141,30 @@ LETTERS = tuple(
 ENDINGS = lines_of(__package__, "endings.txt")
 SECTION_LETTERS = "cgkmvw"
 """Of the letter that a section needs; none is in a conjunction, a relation or in P.S."""
-SENTENCES = ("section:exact_sentences", "length_constraints:number_sentences")
-"""Whether a title, a bullet point or a postscript is a sentence is a matter of taste."""
-
-KINDS: Mapping[str, Kind] = {
-    "keywords:existence": Kind("existence", {"keywords": Words(2)}),
-    "keywords:frequency": Kind("frequency", {"keyword": WORD, "relation": RELATIONS, "frequency": range(1, 4)}),
-    "keywords:forbidden_words": Kind("forbidden", {"forbidden_words": Words(2)}),
-    "keywords:letter_frequency": Kind("letter", LETTERS),
-    "length_constraints:number_paragraphs": Kind("length", {"num_paragraphs": range(2, 6)}),
-    "length_constraints:number_words": Kind(
-        "length",
-        {"relation": RELATIONS, "num_words": range(100, 501)},
-        wide={"relation": RELATIONS, "num_words": {"at least": range(100, 501), "less than": range(250, 501)}},
-    ),
-    "length_constraints:number_sentences": Kind(
-        "length",
-        {"relation": RELATIONS, "num_sentences": {"at least": range(2, 21), "less than": range(4, 21)}},
-        excludes=("ratio:sentence_type", "ratio:sentence_balance"),
-        wide={"relation": RELATIONS, "num_sentences": range(8, 21)},
-    ),
-    "length_constraints:nth_paragraph_first_word": Kind(
-        "length",
-        tuple(
-            {"num_paragraphs": count, "nth_paragraph": nth, "first_word": WORD}
-            for count in range(2, 6)
-            for nth in range(2, count + 1)
-        ),
-    ),
-    "count:word_count_range": Kind(
-        "length", tuple({"min_words": low, "max_words": range(low + 50, low + 151)} for low in range(150, 351))
-    ),
-    "count:unique_word_count": Kind("length", {"N": range(80, 151)}),
-    "detectable_content:number_placeholders": Kind("placeholders", {"num_placeholders": range(1, 5)}),
-    "detectable_format:number_bullet_lists": Kind("list", {"num_bullets": range(1, 6)}),
-    "format:list": Kind("list", {"sep": ("=>", "->", "~")}),
-    # Dividers of paragraphs, and highlights, have asterisks without a hyphen after them.
-    "format:sub-bullets": Kind(
-        "list", excludes=("length_constraints:number_paragraphs", "detectable_format:number_highlighted_sections")
-    ),
-    "detectable_format:number_highlighted_sections": Kind("highlights", {"num_highlights": range(1, 6)}),
-    # Sections have numbers and are written as they are.
-    "detectable_format:multiple_sections": Kind(
-        "parts",
-        {"section_spliter": ("Section", "Part", "Chapter"), "num_sections": range(2, 6)},
-        excludes=("count:numbers", "format:thesis", "change_case:english_capital", "change_case:english_lowercase"),
-    ),
-    # Nothing comes before the first label, and labels are written as they are.
-    "format:output_template": Kind(
-        "parts",
-        excludes=(
-            "detectable_format:title",
-            "format:thesis",
-            "words:start_verb",
-            "words:words_position",
-            "change_case:english_capital",
-            "change_case:english_lowercase",
-        ),
-    ),
-    "detectable_format:title": Kind("beginning"),
-    "format:thesis": Kind("beginning", excludes=("change_case:english_capital", "format:title_case")),
-    "words:start_verb": Kind("beginning"),
-    "change_case:english_capital": Kind("case"),
-    "change_case:english_lowercase": Kind("case"),
-    "change_case:capital_word_frequency": Kind(
-        "case", {"capital_relation": RELATIONS, "capital_frequency": range(1, 21)}
-    ),
-    "format:title_case": Kind("case"),
-    # A quotation mark comes first, and ends the last sentence, which IFBench's code then does not count.
-    "startend:quotation": Kind(
-        "quotes", excludes=("words:start_verb", "format:thesis", "ratio:sentence_type", "ratio:sentence_balance")
-    ),
-    "format:quotes": Kind("quotes"),
-    "format:quote_unquote": Kind("quotes"),
-    "startend:end_checker": Kind(
-        "ending",
-        {"end_phrase": ("That is all there is to say", "The rest is up to the reader", "Here the answer ends")},
-    ),
-    # A response begins in one way.
-    "words:words_position": Kind(
-        "ending", {"keyword": WORD}, excludes=("detectable_format:title", "format:thesis", "startend:quotation")
-    ),
-    "detectable_content:postscript": Kind("postscript", {"postscript_marker": ("P.S.", "P.P.S")}),
-    "punctuation:no_comma": Kind("comma"),
-    "count:punctuation": Kind("ends of sentences", excludes=("punctuation:no_comma",)),
-    "ratio:sentence_type": Kind("ends of sentences"),
-    "ratio:sentence_balance": Kind("ends of sentences"),
-    # The last thing of each sentence is an emoji; "P.S." ends one.
-    "format:emoji": Kind(
-        "ends of sentences", excludes=("detectable_content:postscript", "startend:end_checker", "words:words_position")
-    ),
-    "count:conjunctions": Kind("conjunctions", {"small_n": range(3, 7)}),
-    "count:numbers": Kind("numbers", {"N": range(3, 13)}),
-    # Names are written as in the list.
-    "count:person_names": Kind(
-        "names", {"N": range(3, 13)}, excludes=("change_case:english_capital", "change_case:english_lowercase")
-    ),
-    "count:pronouns": Kind("pronouns", {"N": range(5, 21)}),
-    "count:keywords_multiple": Kind("counted keywords", {f"keyword{number}": WORD for number in range(1, 6)}),
-    "format:parentheses": Kind("parentheses"),
-    "ratio:stop_words": Kind("stop words", {"percentage": range(20, 46)}),
-    "sentence:keyword": Kind("keyword", {"word": WORD, "N": range(2, 6)}),
-    "words:keywords_specific_position": Kind("position", {"keyword": WORD, "n": range(2, 6), "m": range(2, 7)}),
-    "words:palindrome": Kind("palindromes"),
-    "words:repeats": Kind("repeats", {"small_n": range(8, 13)}),
+_ELSEWHERE: Mapping[str, Arguments] = {
+    "keywords:letter_frequency": LETTERS,
+    "count:word_count_range": [
+        {"min_words": low, "max_words": {"from": low + 50, "to": low + 150}} for low in range(150, 351)
+    ],
+    "startend:end_checker": {"end_phrase": ENDINGS},
 }
-"""Every type of the larger pool, by id. Some values in IFEval's ranges would make a row absurd and are not drawn: "1
-paragraphs", fewer sentences than the bullet points already make, or a letter that prose of the required length cannot
-avoid (or cannot contain so often). Of the larger pool, a response of a page can follow every instruction."""
+"""What arguments are drawn from where the tables do not say it."""
 
+
+def _records(file: str) -> Mapping[str, Mapping[str, Any]]:
+    """Return a table of types: the record of each, by id."""
+    text = (files(__package__) / file).read_text(encoding="utf-8")
+    # Not every PyYAML has the loader in C, which takes a twentieth of the time.
+    table = yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506 # both are safe
+    return {name: {"arguments": _ELSEWHERE.get(name, {}), **record} for name, record in table.items()}
+
+
+KINDS: Mapping[str, Kind] = {name: Kind(**record) for name, record in _records("kinds.yaml").items()}
+"""Every type of the larger pool, by id."""
 IN_SECTIONS: Mapping[str, InSection] = {
-    "keywords:existence": InSection("existence", 'contains the word "{keywords[0]}"', {"keywords": Words(1)}),
-    "keywords:forbidden_words": InSection(
-        "forbidden", 'does not contain the word "{forbidden_words[0]}"', {"forbidden_words": Words(1)}
-    ),
-    "keywords:frequency": InSection(
-        "frequency",
-        'contains the word "{keyword}" at least {frequency} times',
-        {"keyword": WORD, "frequency": (2, 3), "relation": "at least"},
-    ),
-    "keywords:letter_frequency": InSection(
-        "letter",
-        'contains the letter "{letter}" at least {let_frequency} times',
-        {"letter": LETTER, "let_frequency": (3, 4, 5), "let_relation": "at least"},
-    ),
-    "length_constraints:number_words": InSection(
-        "words",
-        "has {relation} {num_words} words",
-        {"relation": RELATIONS, "num_words": {"at least": range(35, 56, 5), "less than": range(40, 61, 5)}},
-    ),
-    "count:word_count_range": InSection(
-        "words",
-        "has {min_words} to {max_words} words",
-        tuple({"min_words": low, "max_words": low + 20} for low in range(20, 36, 5)),
-    ),
-    "section:exact_sentences": InSection(
-        "sentences", "has exactly {num_sentences} sentences", {"num_sentences": (2, 3, 4)}
-    ),
-    "length_constraints:number_sentences": InSection(
-        "sentences", "has at least {num_sentences} sentences", {"num_sentences": (3, 4, 5), "relation": "at least"}
-    ),
-    "section:lowercase": InSection("case", "contains no capital letters"),
-    "section:capitals": InSection("case", "is written in capital letters only"),
-    "change_case:capital_word_frequency": InSection(
-        "case",
-        "contains at least {capital_frequency} words in all capital letters",
-        {"capital_frequency": (2, 3), "capital_relation": "at least"},
-    ),
-    "section:first_letter": InSection(
-        "beginning", 'starts with the letter "{letter}"', {"letter": tuple("abcdefhlmoprst")}
-    ),
-    "detectable_format:title": InSection(
-        "beginning", "contains a title in double angular brackets, such as <<title>>", excludes=SENTENCES
-    ),
-    "startend:end_checker": InSection("ending", 'ends with the words "{end_phrase}"', {"end_phrase": ENDINGS}),
-    "detectable_content:postscript": InSection(
-        "ending",
-        'ends with a postscript that starts with "{postscript_marker}"',
-        {"postscript_marker": "P.S."},
-        excludes=(*SENTENCES, "section:lowercase"),
-    ),
-    "punctuation:no_comma": InSection("comma", "contains no comma"),
-    "detectable_format:number_bullet_lists": InSection(
-        "list",
-        'contains exactly {num_bullets} bullet points, each on a line that starts with "* "',
-        {"num_bullets": (2, 3, 4)},
-        excludes=SENTENCES,
-    ),
-    "detectable_content:number_placeholders": InSection(
-        "placeholders",
-        "contains at least {num_placeholders} placeholders in square brackets, such as [date]",
-        {"num_placeholders": (2, 3)},
-    ),
-    "detectable_format:number_highlighted_sections": InSection(
-        "highlights", "highlights at least {num_highlights} of its words like *this*", {"num_highlights": (2, 3)}
-    ),
-    "section:question": InSection("question", "contains a question"),
-    "count:numbers": InSection("numbers", "contains exactly {N} numbers, written in digits", {"N": (2, 3, 4)}),
-    "startend:quotation": InSection("quotes", "is enclosed in double quotation marks"),
-    "count:conjunctions": InSection(
-        "conjunctions",
-        "contains at least {small_n} different ones of these words: and, but, for, nor, or, so, yet",
-        {"small_n": (3, 4)},
-    ),
+    name: InSection(**record) for name, record in _records("in_sections.yaml").items()
 }
-"""Every type that can be about a section, by id, as it is there; slot by slot, in the order of ``SECTIONS``."""
+"""Every type that can be about a section, by id, as it is there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -355,7 +185,7 @@ class Pool:
 LARGER_POOL = Pool(
     "wide",
     dict.fromkeys(KINDS, 1),
-    {name: kind.arguments if kind.wide is None else kind.wide for name, kind in KINDS.items()},
+    {name: kind.wide or kind.arguments for name, kind in KINDS.items()},
 )
 """The larger pool."""
 OTHER_WORDINGS = named_lines(__package__, "phrasings.txt")
@@ -377,7 +207,7 @@ PHRASINGS = 5
 """The number of wordings of each of the 15: the published one, and the others."""
 
 
-def conflicting(first: str, second: str, types: Mapping[str, Kind] | Mapping[str, InSection] = KINDS) -> bool:
+def conflicting(first: str, second: str, types: Mapping[str, Kind] = KINDS) -> bool:
     """Tell whether two ids may not occur in one response, or be about one section; an id conflicts with itself.
 
     Args:

@@ -8,6 +8,7 @@ from functools import partial
 from statistics import fmean
 from typing import Any, Literal, get_args
 
+from lm_eval_ext.families.instructions.kinds import IN_SECTIONS, OTHER_WORDINGS, PHRASINGS
 from lm_eval_ext.families.schema import (
     COUNT,
     EMPTY_RATE,
@@ -90,33 +91,11 @@ def refinements(rows: Iterable[Sequence[Mapping[str, Any]]]) -> float:
     return fmean(sum(judged is None or not all(judged) for judged in row_judgments) for row_judgments in judgments)
 
 
-OF_TYPES: Mapping[str, str] = {
-    name: f"strict_acc_{name.replace(':', '_')}"
-    for name in (
-        *("keywords:existence", "keywords:frequency", "keywords:forbidden_words", "keywords:letter_frequency"),
-        *("length_constraints:number_paragraphs", "length_constraints:number_words"),
-        *("length_constraints:number_sentences", "detectable_content:number_placeholders"),
-        *("detectable_format:number_bullet_lists", "detectable_format:title", "change_case:english_capital"),
-        *("change_case:english_lowercase", "change_case:capital_word_frequency", "startend:quotation"),
-        "punctuation:no_comma",
-    )
-}
+OF_TYPES: Mapping[str, str] = {name: f"strict_acc_{name.replace(':', '_')}" for name in OTHER_WORDINGS}
 """By instruction (Table 4), the metric of its type: how many of its occurrences are strictly followed."""
-OF_PHRASINGS: Mapping[int, str] = {number: f"strict_acc_phrasing_{number}" for number in range(5)}
+OF_PHRASINGS: Mapping[int, str] = {number: f"strict_acc_phrasing_{number}" for number in range(PHRASINGS)}
 """By wording, its metric over all instruction types."""
-OF_SECTION_TYPES: Mapping[str, str] = {
-    name: f"section_acc_{name.replace(':', '_')}"
-    for name in (
-        *("keywords:existence", "keywords:forbidden_words", "keywords:frequency", "keywords:letter_frequency"),
-        *("length_constraints:number_words", "count:word_count_range", "section:exact_sentences"),
-        *("length_constraints:number_sentences", "section:lowercase", "section:capitals"),
-        *("change_case:capital_word_frequency", "section:first_letter", "detectable_format:title"),
-        *("startend:end_checker", "detectable_content:postscript", "punctuation:no_comma"),
-        *("detectable_format:number_bullet_lists", "detectable_content:number_placeholders"),
-        *("detectable_format:number_highlighted_sections", "section:question", "count:numbers", "startend:quotation"),
-        "count:conjunctions",
-    )
-}
+OF_SECTION_TYPES: Mapping[str, str] = {name: f"section_acc_{name.replace(':', '_')}" for name in IN_SECTIONS}
 """By instruction about a section, the metric of its type."""
 
 

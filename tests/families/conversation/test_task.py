@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from lm_eval.api.model import CachingLM
 
-from lm_eval_ext.families.conversation.rows import row_of
+from lm_eval_ext.families.conversation.rows import Row
 from lm_eval_ext.models.conversation import ConversationLM
 from lm_eval_ext.models.reference import ReferenceLM
+from lm_eval_ext.verifiers import instructions_of
 from tests.harness.tasks import make, options_of
 from tests.self_refine.scripted import ScriptedLM
 
@@ -25,7 +26,16 @@ def test_another_model_is_an_error_that_names_the_command() -> None:
 @pytest.mark.parametrize("name", ["manyifeval_turns", "multi_if"])
 def test_a_document_holds_all_of_its_row(name: str) -> None:
     task = make(name)
-    assert tuple(map(row_of, task.eval_docs)) == task.rows
+    for doc, row in zip(task.eval_docs, task.rows, strict=True):
+        assert row == Row(
+            doc["key"],
+            tuple(doc["messages"]),
+            instructions_of(doc["instruction_id_list"], doc["kwargs"]),
+            tuple(map(tuple, doc["in_force"])),
+            doc["witness"],
+            doc.get("language", ""),
+            tuple(doc.get("contradictions", ())),
+        )
 
 
 def test_a_row_seed_draws_other_rows_and_the_same_seed_the_same() -> None:

@@ -15,7 +15,6 @@ from lm_eval_ext.families.instructions.kinds import (
     IN_SECTIONS,
     LARGER_POOL,
     LETTERS,
-    WORD,
     Arguments,
     Draws,
     conflicting,
@@ -44,6 +43,8 @@ from lm_eval_ext.verifiers.ifrlvr.words import (
 from tests.families.manyifeval.table_4 import FIFTEEN
 from tests.known_answers import text_of, verdicts
 
+WORD = None
+"""Arguments are drawn with a word of the row's own for it."""
 AT_LEAST: Relation = "at least"
 LESS_THAN: Relation = "less than"
 
@@ -143,7 +144,7 @@ def test_types_that_do_not_conflict_can_be_followed_and_broken_together(pairs: l
         both = [instruction(name, draws.arguments(LARGER_POOL.arguments[name])) for name in pair]
         if respond(both) is None or respond(both, [0, 1]) is None:
             lacking.append(pair)
-    assert not lacking, f"in kinds.py, they need one slot, or one must exclude the other: {lacking}"
+    assert not lacking, f"in kinds.yaml, they need one slot, or one must exclude the other: {lacking}"
 
 
 @pytest.mark.parametrize("draws", [50, pytest.param(200, marks=pytest.mark.slow)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -85,7 +84,6 @@ class Form:
         answers: returns the answer of each policy to a row.
         score: returns the value of each metric of a row.
         target: the field of a document that says what is right.
-        tokens_per_instruction: of a line of the list, roughly.
         new_tokens_per_instruction: how many new tokens a report may have for each instruction, whatever a leaf's limit;
             0 if that limit is enough.
     """
@@ -94,14 +92,12 @@ class Form:
     answers: Callable[[Any], KnownAnswers]
     score: Callable[[Mapping[str, Any], Sequence[str | None]], Mapping[str, Any]]
     target: str
-    tokens_per_instruction: int
     new_tokens_per_instruction: int = 0
 
 
 FORMS: Mapping[str, Form] = {
-    # Hyphen, word, line feed.
-    KEYWORDS: Form(dense_rows, keyword_answers, score_words, "words", tokens_per_instruction=3),
-    MIXED: Form(mixed_rows, section_answers, score_sections, "witness", 17, new_tokens_per_instruction=20),
+    KEYWORDS: Form(dense_rows, keyword_answers, score_words, "words"),
+    MIXED: Form(mixed_rows, section_answers, score_sections, "witness", new_tokens_per_instruction=20),
 }
 """Words that the report must contain; instructions of many types, each about a section of the report."""
 
@@ -171,14 +167,6 @@ class DenseTask(PlacedTask):
         ]
         hashed = rows_hash(rows)
         return Documents(TEST, as_dataset(docs, hashed), {"rows_hash": hashed})
-
-    def before_requests(self) -> None:
-        """Say what the rows cost, because a report may be as long as the model's context; see the base class."""
-        super().before_requests()
-        tokens = self._count * self._form.tokens_per_instruction
-        message = "%s: %d prompts of about %d tokens each, and up to %s new tokens for each (max_gen_toks)"
-        limit = self.config.generation_kwargs.get("max_gen_toks", "the model's number of")
-        logging.getLogger(f"lm_eval.{__name__}").info(message, self.config.task, len(self.eval_docs), tokens, limit)
 
     def known_answers(self, doc: dict[str, Any]) -> KnownAnswers:
         """Return reports that follow all instructions, or which of them each policy says."""

@@ -15,7 +15,7 @@ from lm_eval_ext.families.manyifeval.dense.scores import by_place, score_section
 from lm_eval_ext.families.manyifeval.dense.task import DenseTask, section_answers
 from lm_eval_ext.reports.figure import Section, TableCell
 from lm_eval_ext.reports.sections.manyifeval.section import section
-from tests.conftest import EvaluateEach, Harness, Run
+from tests.conftest import EvaluateEach, Run
 from tests.harness.tasks import make
 from tests.known_answers import text_of
 from tests.reports.sections.reading_tables import names, numbers, section_on, values
@@ -50,13 +50,6 @@ def test_the_scores_are_those_that_the_policy_implies(runs: Mapping[str, Run], p
         assert scores == pytest.approx(expected(policy, count)), leaf
     mean = sum(expected(policy, count)[0] for count in COUNTS) / len(COUNTS)
     assert found["manyifeval_dense"]["words_followed,none"] == pytest.approx(mean)
-
-
-def test_a_run_says_beforehand_what_it_costs(harness: Harness) -> None:
-    found = harness("--model", "reference", "--tasks", LEAVES[-1], "--limit", "1")
-    assert found.status == 0, found.output[-3000:]
-    said = "10 prompts of about 1500 tokens each, and up to 4096 new tokens for each (max_gen_toks)"
-    assert said in " ".join(found.output.split())
 
 
 # Instructions of many types about sections
