@@ -25,13 +25,11 @@ from lm_eval_ext.results.runs import CHOSEN_ROWS, OTHER, Role, Runs, TaskRun
 from lm_eval_ext.sources import RowsError
 
 OURS = "rows_hash"
-"""Metadata that only our tasks have, including older ones that did not record their family."""
+"""Metadata that only our tasks have."""
 OTHER_QUESTIONS = (ROW_SEED, "form", PARAPHRASES)
 """The metadata that change a task's prompts: a model is shown apart for each value."""
 WITHOUT_SCORES = "bypass"
 """The metric that the harness reports instead of a task's own under ``--predict_only``."""
-AGAIN = "run it again"
-OLDER = "written by an older version of lm-eval-ext, which {}; " + AGAIN
 MOST_METRICS_NAMED = 20
 """The most metrics that an error names."""
 ANYTHING = (-float("inf"), float("inf"))
@@ -255,12 +253,7 @@ def unusable_in(file: ResultFile, tasks_of_file: Iterable[RunOrFault]) -> Iterat
     """Yield which tasks of a file cannot be used: hundreds of them can have the same fault."""
     tasks = grouped((reason, short_repr(task)) for task, reason in tasks_of_file if isinstance(reason, str))
     for reason, of_reason in tasks.items():
-        names = named(of_reason)
-        yield error(
-            f"{file.name}, task {names}: {reason}"
-            if len(of_reason) == 1
-            else f"{file.name}, tasks {names}: {reason.replace(AGAIN, 'run them again')}"
-        )
+        yield error(f"{file.name}, task {named(of_reason)}: {reason}")
 
 
 def _recognized(entry: TaskEntry) -> TaskRun | str | None:
@@ -271,8 +264,6 @@ def _recognized(entry: TaskEntry) -> TaskRun | str | None:
     if family is None:
         if OURS not in metadata:
             return None
-        if "family" not in metadata:
-            return OLDER.format("did not record its family in the metadata")
         known = ", ".join(FAMILIES)
         return f"unknown family {short_repr(name)}; this version of lm-eval-ext knows only {known}; upgrade lm-eval-ext"
     schema = family.schema
@@ -284,12 +275,11 @@ def _recognized(entry: TaskEntry) -> TaskRun | str | None:
     count: Any = counts.get("effective") if isinstance(counts, dict) else None
     if fault := next(_faults_of_ours(entry, schema, readers, count), None):
         return fault
-    # Tasks of other families, which refuse the key by now, recorded it all the same.
-    examples = metadata.get("examples") if "examples" in schema.prompt_facts else None
     questions = {
         **{name: metadata.get(name) for name in OTHER_QUESTIONS},
         PLACEMENT: schema.placement(metadata) or None,
     }
+    examples = metadata.get("examples")
     return _run(entry, family, readers, count, source=metadata["source"], examples=examples, questions=questions)
 
 
@@ -302,11 +292,9 @@ def _faults_of_ours(entry: TaskEntry, schema: Schema, readers: Sequence[str], co
         readers: the filters under which it has a headline.
         count: the number of evaluated rows, according to the file.
     """
-    wrong = schema.wrong_facts(entry.metadata)
-    if missing := [fact for fact in wrong if fact not in entry.metadata]:
-        yield OLDER.format(f"did not record {', '.join(missing)} in the metadata")
-    for fact, form in wrong.items():
-        yield f"{fact} in the metadata is {short_repr(entry.metadata[fact])}; expected {form}, as our tasks record it"
+    for fact, form in schema.wrong_facts(entry.metadata).items():
+        value = short_repr(entry.metadata.get(fact))
+        yield f"{fact} in the metadata is {value}; expected {form}, as tasks of this version record it"
     yield from _faults(entry)
     if not readers:
         headlines = ", ".join(headline.name for headline in schema.headlines)
@@ -326,7 +314,7 @@ def _faults(entry: TaskEntry) -> Iterator[str]:
     if PurePath(entry.name).name != entry.name:
         yield "its name is a path; expected the name of a task"
     if any(field.partition(",")[0] == WITHOUT_SCORES for field in entry.figures):
-        yield f"made with --predict_only, which writes answers but no scores; {AGAIN} without this option"
+        yield "made with --predict_only, which writes answers but no scores; run it again without this option"
 
 
 def _other_run(entry: TaskEntry) -> TaskRun | str:

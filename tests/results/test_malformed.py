@@ -135,9 +135,8 @@ def of_facts(**facts: object) -> dict[str, Any]:
     return {**CONFIG, "metadata": {name: value for name, value in changed.items() if value is not ...}}
 
 
-OLDER = "written by an older version of lm-eval-ext, which "
 NO_HEADLINE = "no headline metric of the family verbalizer; expected one of acc in results"
-OF_OUR_TASKS = "{} in the metadata is {!r}; expected {}, as our tasks record it"
+OF_OUR_TASKS = "{} in the metadata is {!r}; expected {}, as tasks of this version record it"
 KNOWN = f"this version of lm-eval-ext knows only {', '.join(FAMILIES)}"
 NO_COUNT = "'effective' in n-samples is {}; expected the number of rows"
 
@@ -173,13 +172,13 @@ NO_COUNT = "'effective' in n-samples is {}; expected the number of rows"
                 ("prior_words", None, "a text for each label"),
             )
         ),
-        ("configs", of_facts(family=...), f"{OLDER}did not record its family in the metadata; run it again"),
-        ("configs", of_facts(prompting=...), f"{OLDER}did not record prompting in the metadata; run it again"),
+        ("configs", of_facts(family=...), f"unknown family None; {KNOWN}; upgrade lm-eval-ext"),
+        ("configs", of_facts(prompting=...), OF_OUR_TASKS.format("prompting", None, "text")),
         # Of another family's tasks, it has not the facts.
         (
             "configs",
             of_facts(family="manyifeval"),
-            f"{OLDER}did not record instructions, repeat in the metadata; run it",
+            OF_OUR_TASKS.format("instructions", None, "a whole number"),
         ),
         ("configs", of_facts(family="later"), f"unknown family 'later'; {KNOWN}; upgrade lm-eval-ext"),
         ("n-samples", [1], NO_COUNT.format(None)),
