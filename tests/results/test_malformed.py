@@ -13,7 +13,7 @@ import pytest
 
 from lm_eval_ext.cli import main
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.results.files import MOST_MEMBERS, read, short_repr
+from lm_eval_ext.results.files import read, short_repr
 from lm_eval_ext.results.load import find_runs, load
 from lm_eval_ext.results.runs import Decoding, Runs, rows_of
 from lm_eval_ext.sources import RowsError
@@ -224,11 +224,6 @@ def test_an_entry_that_cannot_be_used_is_named_and_the_others_are_read(
                 ({"g": {SST2: 1}}, f", 'g' is {{'{SST2}': 1}}; expected a list of names"),
                 ({"g": ["g"]}, ": a group contains itself ('g' -> 'g')"),
                 ({"g": ["h"], "h": ["g"]}, ": a group contains itself ("),
-                # Each of a thousand groups has all tasks of those below it.
-                (
-                    {f"g{n}": [f"g{n + 1}", *(f"t{n}_{task}" for task in range(3))] for n in range(1000)},
-                    f": more than {MOST_MEMBERS:,} tasks",
-                ),
             )
         ),
     ],
@@ -265,7 +260,7 @@ def test_groups_take_no_exponential_time_and_may_be_nested_deeply(tree: dict[str
         (bytes(range(256)), "not JSON ("),
         (b"[" * 100_000, "not JSON ("),
         (b'{"date": ' + b"9" * 5000 + b"}", "not JSON ("),
-        (gzip.compress(b"{}"), "compressed; expected a results_*.json of the harness: decompress it"),
+        (gzip.compress(b"{}"), "not JSON ("),
         (b"[]", "no 'results' and 'configs'"),
         (b'{"results": {}}', "no 'results' and 'configs'"),
         (b'{"results": {}, "configs": {}, "group_subtasks": 3}', "group_subtasks is 3"),
