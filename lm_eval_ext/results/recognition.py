@@ -19,7 +19,7 @@ from lm_eval_ext.families.schema import PLACEMENT, SHARE, Metric, Schema, is_cou
 from lm_eval_ext.metadata import PARAPHRASES, ROW_SEED
 from lm_eval_ext.results.aggregation import DEFAULTS, MEAN, stated
 from lm_eval_ext.results.files import LONGEST, ResultFile, bare_name, metric_and_filter, short_repr
-from lm_eval_ext.results.issue import Issue, error, grouped, named, note
+from lm_eval_ext.results.issue import Issue, error, grouped, named
 from lm_eval_ext.results.models import evaluated_model
 from lm_eval_ext.results.runs import CHOSEN_ROWS, OTHER, Role, Runs, TaskRun
 from lm_eval_ext.sources import RowsError
@@ -92,7 +92,7 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
 
     A task of ours counts by its headline, or by the chosen metric if its family declares it as a mean with a better
     direction. Of any other task, two files can list the metrics and filters in different orders. Without a choice,
-    those of the first run count that all runs have; where the files have other metrics first, the first set says so.
+    those of the first run count that all runs have.
 
     Args:
         sides: the runs, as ``find_runs`` returns them.
@@ -104,14 +104,11 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
     counting = (run for side in sides for run in side.with_role(Role.COUNTS, Role.PART))
     by_task = grouped((run.task, run) for run in counting if not run.is_ours)
     instead: dict[int, TaskRun] = {}
-    mixed: dict[str, list[str]] = {}
-    for task, of_task in by_task.items():
+    for of_task in by_task.values():
         names = [[metric.name for metric in run.schema.headlines] for run in of_task]
         metric, chosen_filter = choice.parts({name for of_run in names for name in of_run})
         if not any(metric in of_run for of_run in names):
             metric = next((name for name in names[0] if all(name in of_run for of_run in names)), "")
-            if metric and len({run.headline.name for run in of_task}) > 1:
-                mixed.setdefault(metric, []).append(task)
         # The filters of the first run, in whose order those of the others are tried.
         filters = [chosen_filter]
         for run in of_task:
@@ -132,12 +129,7 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
     _refuse_unknown(metric, "metric", metrics_there, (*instead.values(), *our_runs))
     _refuse_unknown(chosen_filter, "filter", readers_there, (*instead.values(), *our_runs))
     instead |= {id(run): _counted_by(run, metric, chosen_filter) for run in our_runs if metric or chosen_filter}
-    first, *further_sides = [replace(side, all=tuple(instead.get(id(run), run) for run in side.all)) for side in sides]
-    issues = [
-        note(f"the files list the metrics of {named(tasks)} in different orders: {metric} counts for all models")
-        for metric, tasks in mixed.items()
-    ]
-    return [replace(first, issues=(*first.issues, *issues)), *further_sides]
+    return [replace(side, all=tuple(instead.get(id(run), run) for run in side.all)) for side in sides]
 
 
 def _refuse_unknown(chosen: str, kind: str, known: Collection[str], runs: Iterable[TaskRun]) -> None:
