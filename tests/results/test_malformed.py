@@ -62,7 +62,7 @@ def test_a_line_that_is_no_row_or_has_an_impossible_value_is_left_out(
     runs = load([tmp_path])
     assert rows_of(runs.counting[0]).ids.tolist() == [0, 1]
     assert rows_of(runs.counting[0]).values["acc"].tolist() == [1, 0]
-    assert texts(runs)[0].startswith(f"{samples}: 1 line skipped (line 3: {reason}")
+    assert texts(runs)[0].startswith(f"{samples}: skipped line 3 ({reason}")
 
 
 def test_a_hash_that_is_no_valid_text_makes_no_difference(tmp_path: Path) -> None:
@@ -77,8 +77,8 @@ def test_of_a_million_bad_lines_three_are_named_and_the_rest_counted(tmp_path: P
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
     samples.write_bytes(samples.read_bytes() + b"\n" * 1000 + os.urandom(100).replace(b"\n", b"") + b"\n")
     (text,) = texts(load([tmp_path]))
-    bad = [f"line {number}: truncated or not JSON" for number in (3, 4, 5)]
-    assert text == f"{samples}: 1001 lines skipped ({'; '.join(bad)} and 998 more)"
+    bad = [f"line {number} (truncated or not JSON)" for number in (3, 4, 5)]
+    assert text == f"{samples}: skipped {', '.join(bad)} and 998 more"
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00" * 5000, bytes(range(256)) * 20], ids=["empty", "zeros", "binary"])
