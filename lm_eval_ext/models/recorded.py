@@ -99,8 +99,6 @@ class RecordedLM(LMWithoutWeights):
             raise RowsError(
                 f"--model {NAME}: samples={samples}: {error.strerror or error}; expected {expected}"
             ) from None
-        except RowsError as error:
-            raise RowsError(f"--model {NAME}: {error}") from None
         self._used: Counter[str] = Counter()
         self._missing: Counter[str] = Counter()
         self._generated_otherwise: Counter[tuple[str, str, str]] = Counter()

@@ -92,7 +92,7 @@ class Rows:
         return next((of_metric.shape[1] for of_metric in self.draws.values()), 1)
 
     def numbers(self, metric: str) -> NDArray[np.float64]:
-        """Return a metric's numbers, shape (rows,); NaN where older samples lack the metric."""
+        """Return a metric's numbers, shape (rows,); NaN where the samples lack the metric."""
         numbers = self.values.get(metric)
         return np.full(len(self), np.nan) if numbers is None else numbers
 

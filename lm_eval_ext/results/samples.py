@@ -237,7 +237,7 @@ def _rows(run: TaskRun, dataset: dict[Hashable, int]) -> tuple[Rows, list[Issue]
 
 
 def _details_of_first_line(run: TaskRun) -> list[str]:
-    """Return the details that the samples of a task of ours have; older samples may lack some."""
+    """Return the details that the samples of a task of ours have."""
     for _, _, text in _lines(run):
         try:
             line = parsed(text)
