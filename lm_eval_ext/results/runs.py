@@ -265,12 +265,7 @@ class Runs:
 
     def of_family(self, family: str, model: EvaluatedModel | None = None) -> tuple[TaskRun, ...]:
         """Return the runs of a family's tasks that count, by all models or by one."""
-        return tuple(self._of.get((family, model), ()))
-
-    @cached_property
-    def _of(self) -> dict[tuple[str, EvaluatedModel | None], list[TaskRun]]:
-        # Every figure asks for the runs of every model.
-        return grouped(((run.family.name, model), run) for run in self.counting for model in (None, run.model))
+        return tuple(run for run in self.counting if run.family.name == family and model in (None, run.model))
 
 
 def rows_of(run: TaskRun) -> Rows:
