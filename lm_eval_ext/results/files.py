@@ -236,5 +236,9 @@ def is_too_deep(value: object) -> bool:
 
 def short_repr(value: object) -> str:
     """Return a value from a file as text for a message, truncated because it can be of any length."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except ValueError:
+        # Python writes no number of more than 4,300 digits.
+        return f"{type(value).__name__} with a number that is too long to be shown"
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

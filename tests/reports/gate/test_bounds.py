@@ -50,6 +50,9 @@ def test_a_bounds_file_has_a_default_and_bounds_by_name(
         pytest.param("max_drop = inf", "max_drop: inf; expected", id="infinite"),
         pytest.param("max_drop = " + 400 * "1", "max_drop: 11111.*1…; expected", id="400 digits"),
         pytest.param("[tasks]\nlevel = " + 400 * "1", "'level': 1111.*1…; expected", id="400 digits of a task"),
+        pytest.param(
+            "max_drop = 0x1" + 5000 * "0", "a number that is too long to be shown", id="5,000 hexadecimal digits"
+        ),
         pytest.param("max_drop = true", "max_drop: True; expected", id="a truth value"),
         pytest.param('[tasks]\nlevel = "0.01"', r"\[tasks\], 'level': '0.01'; expected", id="text"),
         pytest.param(
