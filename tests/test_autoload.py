@@ -128,7 +128,7 @@ def test_the_command_runs_our_task_with_our_model(harness: Harness, tmp_path: Pa
 def test_an_unknown_policy_raises_our_error(harness: Harness) -> None:
     run = harness(*OUR_MODEL, "--model_args", "policy=oracel", *TWO_ROWS, source="embedded")
     assert run.status != 0
-    assert "--model reference: no policy 'oracel'; did you mean 'oracle'?" in run.output.splitlines()[-1]
+    assert f"--model reference: task '{TASK}' has no policy 'oracel'; expected one of " in run.output.splitlines()[-1]
 
 
 # What is registered

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import cache, partial
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from lm_eval_ext.endings import MORE_ROOM
@@ -143,6 +142,9 @@ def asked_temperature(arguments: Mapping[str, Any]) -> float:
 
 # Models that think unless they are told not to (Qwen3).
 
+NOT_TO_THINK = "pass --model_args enable_thinking=False, an argument of the model types hf and vllm"
+"""How a user tells a model not to think."""
+
 
 def thinks_unless_told(asking: Asking) -> bool:
     """Return whether a model would think because nothing was said about it: its template without an argument says so.
@@ -164,22 +166,13 @@ def thinks_unless_told(asking: Asking) -> bool:
     return bool(unset != without) and asking.makes_prompts
 
 
-def not_to_think(asking: Asking) -> str:
-    """Return how a user tells a model not to think."""
-    # The harness's class keeps the argument as an attribute up to 0.4, and among those of the template from 0.5 on.
-    if hasattr(asking.lm, "enable_thinking") or "enable_thinking" in signature(type(asking.lm)).parameters:
-        return "pass --model_args enable_thinking=False"
-    name = _name(asking.lm)
-    return f"{name} has no argument for it: use another model type, such as hf or vllm, with enable_thinking=False"
-
-
 def warn_of_thinking(asking: Asking) -> None:
     """Warn, once in a run, of a model that thinks although nobody asked for it."""
     if thinks_unless_told(asking):
         warn_once(
             "the chat template lets the model think unless it is told otherwise, and nothing was said: answers then "
             "begin with reasoning, which takes most of the new tokens. If it is not to think, "
-            f"{not_to_think(asking)}; if it is, enable_thinking=True,think_end_token=</think> and "
+            f"{NOT_TO_THINK}; if it is, enable_thinking=True,think_end_token=</think> and "
             "--gen_kwargs max_gen_toks=4096"
         )
 

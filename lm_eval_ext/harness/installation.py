@@ -92,9 +92,9 @@ class OurTasks:
         if task not in self._manager.all_tasks:
             near = difflib.get_close_matches(task, self._manager.all_tasks, n=3)
             hint = f"did you mean {' or '.join(near)}?" if near else "lm_eval ls tasks lists them"
-            where = "of this package" if self._own is None else f"of this package or in {self._own}"
-            own = "; for a task of your own, name its folder with --include_path" if self._own is None else ""
-            raise ValueError(f"no task, group or tag {task!r} {where}; {hint}{own}")
+            raise ValueError(
+                f"no task, group or tag {task!r} of this package or in a folder given with --include_path; {hint}"
+            )
         loaded: Mapping[str, FamilyTask] = self._manager.load([task])["tasks"]
         if others := [name for name, task_of_name in loaded.items() if not isinstance(task_of_name, FamilyTask)]:
             raise ValueError(

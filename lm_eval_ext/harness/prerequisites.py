@@ -5,7 +5,7 @@ Imports no task unless some of ours are selected: every run of the harness in an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -14,16 +14,13 @@ from lm_eval.tasks import TaskManager
 import lm_eval_ext
 from lm_eval_ext import tasks_dir
 from lm_eval_ext.harness.versions import task_index
-from lm_eval_ext.verifiers.tokenization import NLTK_DATA, Data, MissingDataError, installed, listed, require
-
-SHOWN = 8
-"""How many names of tasks a message has at most."""
+from lm_eval_ext.verifiers.tokenization import NLTK_DATA, MissingDataError, require
 
 
 def missing(
     tasks: Iterable[Any], manager: TaskManager | None, metadata: Mapping[str, Any] | None
 ) -> MissingDataError | ValueError | None:
-    """Return an error that names all missing data of the selected tasks, and the tasks; ``None`` if nothing is missing.
+    """Return an error that names all missing data of the selected tasks; ``None`` if nothing is missing.
 
     If no data are missing, it is about a reader of answers.
 
@@ -35,41 +32,16 @@ def missing(
     if manager is None:
         manager = TaskManager(include_path=[tasks_dir()], include_defaults=False, metadata=dict(metadata or {}))
     index, of_run = task_index(manager), manager.metadata or {}
-    selected = [tasks] if isinstance(tasks, str) else [*tasks]
-    needs = {name: needed for spec in selected for name, needed in _of_parts(spec, index, of_run).items()}
+    selected = [tasks] if isinstance(tasks, str) else tasks
+    ours = [leaf for spec in selected for leaf in _ours(spec, index, of_run)]
+    needed = {data for task_class, config in ours for data in task_class.nltk_data(config)}
     try:
-        require(*sorted(set().union(*needs.values()), key=NLTK_DATA.index))
-    except MissingDataError as error:
-        absent = [data for data in NLTK_DATA if installed(data) is None]
-        lacking = {data.name: [name for name, needed in needs.items() if data in needed] for data in absent}
-        others = [name for name, needed in needs.items() if needed.isdisjoint(absent)]
-        return MissingDataError("\n".join([str(error), *_of_selection(lacking, others)]))
-    try:
-        for spec in selected:
-            for task_class, config in _ours(spec, index, of_run):
-                task_class.require_readers(config)
-    except ValueError as error:
+        require(*sorted(needed, key=NLTK_DATA.index))
+        for task_class, config in ours:
+            task_class.require_readers(config)
+    except (MissingDataError, ValueError) as error:
         return error
     return None
-
-
-def _of_parts(spec: Any, index: Mapping[str, Any], of_run: Mapping[str, Any]) -> Mapping[str, set[Data]]:
-    """Return what a selected task, group or tag needs, or its members by name if they do not all need the same."""
-    needed = {
-        _name(part): {
-            data for task_class, config in _ours(part, index, of_run) for data in task_class.nltk_data(config)
-        }
-        for part in _members(spec, index)
-    }
-    every = set[Data]().union(*needed.values())
-    return {_name(spec): every} if all(of_part == every for of_part in needed.values()) else needed
-
-
-def _members(spec: Any, index: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the members of a group or tag; a task is its own only one."""
-    config = _config(spec, index)
-    members = config.get("task") if isinstance(config, Mapping) else None
-    return members if isinstance(members, list) else [spec]
 
 
 def _config(spec: Any, index: Mapping[str, Any]) -> Any:
@@ -79,11 +51,6 @@ def _config(spec: Any, index: Mapping[str, Any]) -> Any:
     entry = index.get(spec)
     # A tag has names instead of a config.
     return entry and (entry.cfg or {"task": sorted(entry.tags)})
-
-
-def _name(spec: Any) -> str:
-    """Return the name of a selected task, group or tag."""
-    return str((spec.get("group") or spec.get("task")) if isinstance(spec, Mapping) else spec)
 
 
 def _leaves(spec: Any, index: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -98,7 +65,7 @@ def _leaves(spec: Any, index: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield config
     elif config is spec:
         # A group's reference to a task or group, with keys that replace its own.
-        yield from ({**leaf, **config} for leaf in _leaves(_name(config), index))
+        yield from ({**leaf, **config} for leaf in _leaves(config.get("group") or config.get("task"), index))
 
 
 def _ours(spec: Any, index: Mapping[str, Any], of_run: Mapping[str, Any]) -> Iterator[tuple[Any, dict[str, Any]]]:
@@ -112,16 +79,3 @@ def _ours(spec: Any, index: Mapping[str, Any], of_run: Mapping[str, Any]) -> Ite
             task_class = getattr(import_module(f"{ours}{module}"), name) if ours else None
         if hasattr(task_class, "nltk_data"):
             yield task_class, {**leaf, "metadata": {**task_class.METADATA, **(leaf.get("metadata") or {}), **of_run}}
-
-
-def _of_selection(lacking: Mapping[str, Sequence[str]], others: Sequence[str]) -> Iterator[str]:
-    """Yield lines that name the selected tasks that need each of the data, and those that need none."""
-    yield "Needed by the selected tasks"
-    yield from (f"    {data}: {_shown(names)}" for data, names in lacking.items() if names)
-    if others:
-        yield f"Selected tasks that run without: {_shown(others)}"
-
-
-def _shown(names: Sequence[str]) -> str:
-    more = len(names) - SHOWN
-    return listed([*names[:SHOWN], f"{more} more"] if more > 0 else names)

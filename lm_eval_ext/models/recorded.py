@@ -30,6 +30,7 @@ from lm_eval_ext.results.answers import (
     request_key,
 )
 from lm_eval_ext.results.files import bare_name
+from lm_eval_ext.results.issue import named
 from lm_eval_ext.results.models import RECORDED_RUN
 from lm_eval_ext.self_refine.metrics import refined
 from lm_eval_ext.self_refine.strategies import NAME as REFINING
@@ -98,8 +99,6 @@ class RecordedLM(LMWithoutWeights):
             raise RowsError(
                 f"--model {NAME}: samples={samples}: {error.strerror or error}; expected {expected}"
             ) from None
-        except RowsError as error:
-            raise RowsError(f"--model {NAME}: {error}") from None
         self._used: Counter[str] = Counter()
         self._missing: Counter[str] = Counter()
         self._generated_otherwise: Counter[tuple[str, str, str]] = Counter()
@@ -305,11 +304,10 @@ class RecordedLM(LMWithoutWeights):
             count: the number of all requests of this kind.
         """
         by_task = Counter(bare_name(request.task_name) for request in requests)
-        tasks = ", ".join(f"{task} ({number})" for task, number in by_task.most_common(3))
-        more = f" and {len(by_task) - 3} more tasks" if len(by_task) > 3 else ""
+        tasks = named([f"{task} ({number})" for task, number in by_task.most_common()])
         or_empty = ", or missing=empty to count them as empty" if kind == GENERATED else ""
         return (
-            f"--model {NAME}: no recorded answer to {len(requests)} of {count} requests for {kind}: {tasks}{more}. For "
+            f"--model {NAME}: no recorded answer to {len(requests)} of {count} requests for {kind}: {tasks}. For "
             f"example {self._why(kind, requests[0])}. Give the options of the recorded run that make prompts "
             "(--apply_chat_template, --system_instruction, --num_fewshot, --metadata) and rows (--limit, "
             f"--samples, --repeats){or_empty}"

@@ -108,9 +108,8 @@ class SelfRefineLM(WrappingLM):
             )
         self.strategy, self.rounds, self.early_stop = STRATEGIES[chosen], int(number), stops
         super().__init__(base, **arguments)
-        # Without the default, so that caches of versions without this argument remain valid.
-        stop = {} if self.early_stop else {"early_stop": False}
-        self.model_arguments = {**self.model_arguments, "strategy": chosen, "rounds": self.rounds, **stop, **_VERSION}
+        own = {"strategy": chosen, "rounds": self.rounds, "early_stop": self.early_stop}
+        self.model_arguments = {**self.model_arguments, **own, **_VERSION}
 
     def generate_until(self, requests: list[Instance], disable_tqdm: bool = False) -> list[Refined]:
         """Return the last answer to each request, in order, with its rounds."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from difflib import get_close_matches
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -75,9 +74,7 @@ class WrappingLM(LM):  # type: ignore[misc] # the harness ships no types
             model = get_model(base)
         except ValueError as error:
             # The harness ends its message with all names.
-            similar = get_close_matches(base, str(error).rpartition(": ")[2].split(", "), n=1)
-            hint = f"did you mean {similar[0]!r}?" if similar else str(error)
-            raise ValueError(f"--model {self.NAME}: base={base!r} is not a model of the harness; {hint}") from error
+            raise ValueError(f"--model {self.NAME}: base={base!r} is not a model of the harness; {error}") from error
         try:
             self.base = model.create_from_arg_obj(arguments)
         except (TypeError, ValueError) as error:

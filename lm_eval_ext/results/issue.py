@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,7 +14,6 @@ Severity = Literal["error", "warning", "note"]
 """``error``: no figure or no comparison; ``warning``: a figure may mislead; ``note``: for information."""
 MOST_NAMED = 5
 """The most names that a list spells out; the rest are counted."""
-_NUMBER = re.compile(r"(?<![\w.-])[-+\u2212]?\d[\d,.]*(?:e[-+]?\d+)?(?!\w)")
 
 
 @dataclass(frozen=True)
@@ -50,34 +47,22 @@ def grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
 
 
 def of_models(issues: Iterable[Issue], models: Collection[str]) -> tuple[Issue, ...]:
-    """Return issues; an issue about several models is there once, with all their names.
-
-    Two issues say the same if only their numbers differ; then those of the first model are kept, as an example. Digits
-    in names are no numbers, and two issues of one model are never merged.
+    """Return issues; what is said of several models in the same words is there once, with all their names.
 
     Args:
         issues: those about a model begin with its name and a colon.
         models: the names.
     """
-    about: dict[Hashable, list[tuple[str, Issue]]] = {}
-    of_model: Counter[Hashable] = Counter()
+    said: dict[Issue, list[str]] = {}
     for issue in dict.fromkeys(issues):
         model, colon, text = issue.text.partition(": ")
-        if not colon or model not in models:
-            about[issue] = [(model, issue)]
-            continue
-        says = issue.severity, _NUMBER.sub("#", text)
-        about.setdefault((*says, of_model[model, says]), []).append((model, replace(issue, text=text)))
-        of_model[model, says] += 1
-    merged = []
-    for key, pairs in about.items():
-        names, first = [model for model, _ in pairs], pairs[0][1]
-        if first == key:
-            merged.append(first)
-            continue
-        example = f" (the numbers are those of {names[0]})" if any(issue != first for _, issue in pairs) else ""
-        merged.append(replace(first, text=f"{named([*dict.fromkeys(names)])}: {first.text}{example}"))
-    return tuple(merged)
+        if colon and model in models:
+            said.setdefault(replace(issue, text=text), []).append(model)
+        else:
+            said[issue] = []
+    return tuple(
+        replace(issue, text=f"{named(names)}: {issue.text}") if names else issue for issue, names in said.items()
+    )
 
 
 def named(names: Sequence[str], few: int = MOST_NAMED) -> str:

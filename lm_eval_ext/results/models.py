@@ -311,21 +311,8 @@ class Sizes:
     issues: tuple[Issue, ...] = ()
 
 
-@dataclass(frozen=True)
-class GivenSizes:
-    """The sizes that a file states.
-
-    Attributes:
-        path: the file.
-        by_name: by the name of a model.
-    """
-
-    path: Path
-    by_name: Mapping[str, Size]
-
-
-def read_sizes(path: Path) -> GivenSizes:
-    """Read sizes from a TOML file with a table for each family: the names of its models, and their parameters.
+def read_sizes(path: Path) -> dict[str, Size]:
+    """Read sizes by model from a TOML file with a table for each family: the names of its models, and their parameters.
 
     A family whose sizes are not known is a list instead: the names of its models, the smallest first.
 
@@ -361,10 +348,10 @@ def read_sizes(path: Path) -> GivenSizes:
             read[name] = Size(family, round(number))
     if not read:
         raise RowsError(f"{path}: no models; expected {expected}")
-    return GivenSizes(path, read)
+    return read
 
 
-def sizes(runs: Runs, stated_sizes: GivenSizes | None = None) -> Sizes:
+def sizes(runs: Runs, stated: Mapping[str, Size] = MappingProxyType({})) -> Sizes:
     """Return the sizes of the models that were run.
 
     A size is the one that the file states for the model, by its name in the report or the name of its weights, or else
@@ -373,9 +360,8 @@ def sizes(runs: Runs, stated_sizes: GivenSizes | None = None) -> Sizes:
 
     Args:
         runs: all runs.
-        stated_sizes: the sizes that a file states.
+        stated: the sizes that a file states (``--sizes``), by the name of a model.
     """
-    stated = stated_sizes.by_name if stated_sizes else {}
     by_model: dict[EvaluatedModel, Size] = {}
     used: set[str] = set()
     without: list[str] = []
@@ -400,11 +386,11 @@ def sizes(runs: Runs, stated_sizes: GivenSizes | None = None) -> Sizes:
         else:
             without.append(label)
     issues = []
-    if stated_sizes and without:
+    if stated and without:
         lacking = f"no size for {named(without)}, and their results record none"
-        issues.append(warning(f"{stated_sizes.path}: {lacking}: not in figures by size"))
-    if stated_sizes and (unused := [name for name in stated if name not in used]):
-        issues.append(note(f"{stated_sizes.path}: not among the results: {named(unused)}"))
+        issues.append(warning(f"--sizes: {lacking}: not in figures by size"))
+    if unused := [name for name in stated if name not in used]:
+        issues.append(note(f"--sizes: not among the results: {named(unused)}"))
     # Of several models of one family and size, each is a family of its own, for they differ.
     counts_of = Counter(by_model.values())
     distinct = {

@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from errno import EINVAL
 from fnmatch import fnmatchcase
 from functools import partial
 from glob import escape
@@ -24,7 +25,6 @@ SCHEME = "hf://"
 """What starts a place on the Hugging Face Hub, where ``lm_eval --hf_hub_log_args`` can put results."""
 FORM = "hf://datasets/OWNER/NAME[@REVISION][/PATH]"
 SUFFIXES = (".zip", ".tar.gz", ".tgz")
-MOST_MEMBERS = 100_000
 MOST_BYTES = 16 * 2**30
 """The most that is extracted; the samples of a hundred tasks by twenty models are a few gigabytes."""
 BLOCK = 2**20
@@ -169,13 +169,21 @@ def extract(archive: Path, folder: Path) -> None:
     folder.mkdir(parents=True)
     bytes_left = MOST_BYTES
     has_results = False
-    for number, (member, open_member) in enumerate(_members(archive), start=1):
-        if number > MOST_MEMBERS:
-            raise _refused(archive, f"more than {MOST_MEMBERS:,} members")
-        name = PurePosixPath(member).name
-        if fnmatchcase(name, RESULTS) or fnmatchcase(name, SAMPLES):
-            bytes_left -= _write(archive, member, open_member, folder, bytes_left)
-            has_results = has_results or fnmatchcase(name, RESULTS)
+    try:
+        for member, open_member in _members(archive):
+            name = PurePosixPath(member).name
+            if fnmatchcase(name, RESULTS) or fnmatchcase(name, SAMPLES):
+                bytes_left -= _write(archive, member, open_member, folder, bytes_left)
+                has_results = has_results or fnmatchcase(name, RESULTS)
+    except RowsError:
+        raise
+    except Exception as error:
+        # The standard library raises a dozen types about damage, of every format its own: LZMAError, OSError of bzip2,
+        # OverflowError, …. What the system says has a number, but for that of a place before the file it is no damage.
+        if isinstance(error, OSError) and error.errno not in (None, EINVAL):
+            raise
+        damage = str(error) or type(error).__name__
+        raise RowsError(f"{archive}: not a readable archive ({damage}); expected {' or '.join(SUFFIXES)}") from error
     if not has_results:
         raise RowsError(f"{archive}: no {RESULTS} in this archive; expected what `lm_eval --output_path` writes")
 
@@ -184,34 +192,17 @@ def _refused(archive: Path, reason: str) -> RowsError:
     return RowsError(f"{archive}: {reason}; expected an archive of what `lm_eval --output_path` writes")
 
 
-@contextmanager
-def _reading(archive: Path) -> Iterator[None]:
-    """Raise ``RowsError`` where the standard library cannot read an archive."""
-    try:
-        yield
-    except Exception as error:
-        # It raises a dozen types about damage, of every format its own: LZMAError, OSError of bzip2, OverflowError, ….
-        # Where the archive itself cannot be opened, the error names it.
-        if isinstance(error, OSError) and error.filename is not None:
-            raise
-        too_large = isinstance(error, MemoryError)
-        damage = "a header claims more than fits into memory" if too_large else str(error) or type(error).__name__
-        raise RowsError(f"{archive}: not a readable archive ({damage}); expected {' or '.join(SUFFIXES)}") from error
-
-
 def _members(archive: Path) -> Iterator[tuple[str, Callable[[], IO[bytes] | None] | None]]:
     """Yield the path of each member of an archive, and what opens it; ``None`` for a folder, a link or a device."""
-    # What the receiver of a member raises does not come through here.
-    with _reading(archive), ExitStack() as opened_archive:
-        if archive.name.lower().endswith(".zip"):
-            zipped = opened_archive.enter_context(zipfile.ZipFile(archive))
+    if archive.name.lower().endswith(".zip"):
+        with zipfile.ZipFile(archive) as zipped:
             for info in zipped.infolist():
                 # Zero where the archive was not made on Unix, which has no links there.
                 kind = stat.S_IFMT(info.external_attr >> 16)
                 regular = not info.is_dir() and kind in (0, stat.S_IFREG)
                 yield info.filename, partial(zipped.open, info) if regular else None
-        else:
-            tar = opened_archive.enter_context(tarfile.open(archive, "r:gz"))
+    else:
+        with tarfile.open(archive, "r:gz") as tar:
             for entry in tar:
                 yield entry.name, partial(tar.extractfile, entry) if entry.isreg() else None
 
@@ -226,8 +217,7 @@ def _write(
     outside = path.is_absolute() or ".." in path.parts or "\\" in member or "\0" in member
     if outside or not target.resolve().is_relative_to(folder.resolve()):
         raise _refused(archive, f"{short_repr(member)} leads outside of it")
-    with _reading(archive):
-        content = open_member() if open_member else None
+    content = open_member() if open_member else None
     if content is None:
         raise _refused(archive, f"{short_repr(member)} is not a regular file")
     size = 0
@@ -238,12 +228,9 @@ def _write(
         except FileExistsError:
             raise _refused(archive, f"{short_repr(member)} is there twice") from None
         with written:
-            while True:
-                with _reading(archive):
-                    block = content.read(BLOCK)
-                if not block:
-                    return size
+            while block := content.read(BLOCK):
                 size += len(block)
                 if size > most:
                     raise _refused(archive, f"more than {MOST_BYTES / 2**30:g} GiB of results and samples")
                 written.write(block)
+    return size

@@ -19,19 +19,17 @@ from lm_eval_ext.families.schema import PLACEMENT, SHARE, Metric, Schema, is_cou
 from lm_eval_ext.metadata import PARAPHRASES, ROW_SEED
 from lm_eval_ext.results.aggregation import DEFAULTS, MEAN, stated
 from lm_eval_ext.results.files import LONGEST, ResultFile, bare_name, metric_and_filter, short_repr
-from lm_eval_ext.results.issue import Issue, error, grouped, named, note
+from lm_eval_ext.results.issue import Issue, error, grouped, named
 from lm_eval_ext.results.models import evaluated_model
 from lm_eval_ext.results.runs import CHOSEN_ROWS, OTHER, Role, Runs, TaskRun
 from lm_eval_ext.sources import RowsError
 
 OURS = "rows_hash"
-"""Metadata that only our tasks have, including older ones that did not record their family."""
+"""Metadata that only our tasks have."""
 OTHER_QUESTIONS = (ROW_SEED, "form", PARAPHRASES)
 """The metadata that change a task's prompts: a model is shown apart for each value."""
 WITHOUT_SCORES = "bypass"
 """The metric that the harness reports instead of a task's own under ``--predict_only``."""
-AGAIN = "run it again"
-OLDER = "written by an older version of lm-eval-ext, which {}; " + AGAIN
 MOST_METRICS_NAMED = 20
 """The most metrics that an error names."""
 ANYTHING = (-float("inf"), float("inf"))
@@ -94,7 +92,7 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
 
     A task of ours counts by its headline, or by the chosen metric if its family declares it as a mean with a better
     direction. Of any other task, two files can list the metrics and filters in different orders. Without a choice,
-    those of the first run count that all runs have; where the files have other metrics first, the first set says so.
+    those of the first run count that all runs have.
 
     Args:
         sides: the runs, as ``find_runs`` returns them.
@@ -106,14 +104,11 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
     counting = (run for side in sides for run in side.with_role(Role.COUNTS, Role.PART))
     by_task = grouped((run.task, run) for run in counting if not run.is_ours)
     instead: dict[int, TaskRun] = {}
-    mixed: dict[str, list[str]] = {}
-    for task, of_task in by_task.items():
+    for of_task in by_task.values():
         names = [[metric.name for metric in run.schema.headlines] for run in of_task]
         metric, chosen_filter = choice.parts({name for of_run in names for name in of_run})
         if not any(metric in of_run for of_run in names):
             metric = next((name for name in names[0] if all(name in of_run for of_run in names)), "")
-            if metric and len({run.headline.name for run in of_task}) > 1:
-                mixed.setdefault(metric, []).append(task)
         # The filters of the first run, in whose order those of the others are tried.
         filters = [chosen_filter]
         for run in of_task:
@@ -134,12 +129,7 @@ def measured_alike(sides: Sequence[Runs], choice: Choice) -> list[Runs]:
     _refuse_unknown(metric, "metric", metrics_there, (*instead.values(), *our_runs))
     _refuse_unknown(chosen_filter, "filter", readers_there, (*instead.values(), *our_runs))
     instead |= {id(run): _counted_by(run, metric, chosen_filter) for run in our_runs if metric or chosen_filter}
-    first, *further_sides = [replace(side, all=tuple(instead.get(id(run), run) for run in side.all)) for side in sides]
-    issues = [
-        note(f"the files list the metrics of {named(tasks)} in different orders: {metric} counts for all models")
-        for metric, tasks in mixed.items()
-    ]
-    return [replace(first, issues=(*first.issues, *issues)), *further_sides]
+    return [replace(side, all=tuple(instead.get(id(run), run) for run in side.all)) for side in sides]
 
 
 def _refuse_unknown(chosen: str, kind: str, known: Collection[str], runs: Iterable[TaskRun]) -> None:
@@ -255,12 +245,7 @@ def unusable_in(file: ResultFile, tasks_of_file: Iterable[RunOrFault]) -> Iterat
     """Yield which tasks of a file cannot be used: hundreds of them can have the same fault."""
     tasks = grouped((reason, short_repr(task)) for task, reason in tasks_of_file if isinstance(reason, str))
     for reason, of_reason in tasks.items():
-        names = named(of_reason)
-        yield error(
-            f"{file.name}, task {names}: {reason}"
-            if len(of_reason) == 1
-            else f"{file.name}, tasks {names}: {reason.replace(AGAIN, 'run them again')}"
-        )
+        yield error(f"{file.name}, task {named(of_reason)}: {reason}")
 
 
 def _recognized(entry: TaskEntry) -> TaskRun | str | None:
@@ -271,8 +256,6 @@ def _recognized(entry: TaskEntry) -> TaskRun | str | None:
     if family is None:
         if OURS not in metadata:
             return None
-        if "family" not in metadata:
-            return OLDER.format("did not record its family in the metadata")
         known = ", ".join(FAMILIES)
         return f"unknown family {short_repr(name)}; this version of lm-eval-ext knows only {known}; upgrade lm-eval-ext"
     schema = family.schema
@@ -284,12 +267,11 @@ def _recognized(entry: TaskEntry) -> TaskRun | str | None:
     count: Any = counts.get("effective") if isinstance(counts, dict) else None
     if fault := next(_faults_of_ours(entry, schema, readers, count), None):
         return fault
-    # Tasks of other families, which refuse the key by now, recorded it all the same.
-    examples = metadata.get("examples") if "examples" in schema.prompt_facts else None
     questions = {
         **{name: metadata.get(name) for name in OTHER_QUESTIONS},
         PLACEMENT: schema.placement(metadata) or None,
     }
+    examples = metadata.get("examples")
     return _run(entry, family, readers, count, source=metadata["source"], examples=examples, questions=questions)
 
 
@@ -302,11 +284,9 @@ def _faults_of_ours(entry: TaskEntry, schema: Schema, readers: Sequence[str], co
         readers: the filters under which it has a headline.
         count: the number of evaluated rows, according to the file.
     """
-    wrong = schema.wrong_facts(entry.metadata)
-    if missing := [fact for fact in wrong if fact not in entry.metadata]:
-        yield OLDER.format(f"did not record {', '.join(missing)} in the metadata")
-    for fact, form in wrong.items():
-        yield f"{fact} in the metadata is {short_repr(entry.metadata[fact])}; expected {form}, as our tasks record it"
+    for fact, form in schema.wrong_facts(entry.metadata).items():
+        value = short_repr(entry.metadata.get(fact))
+        yield f"{fact} in the metadata is {value}; expected {form}, as tasks of this version record it"
     yield from _faults(entry)
     if not readers:
         headlines = ", ".join(headline.name for headline in schema.headlines)
@@ -326,7 +306,7 @@ def _faults(entry: TaskEntry) -> Iterator[str]:
     if PurePath(entry.name).name != entry.name:
         yield "its name is a path; expected the name of a task"
     if any(field.partition(",")[0] == WITHOUT_SCORES for field in entry.figures):
-        yield f"made with --predict_only, which writes answers but no scores; {AGAIN} without this option"
+        yield "made with --predict_only, which writes answers but no scores; run it again without this option"
 
 
 def _other_run(entry: TaskEntry) -> TaskRun | str:

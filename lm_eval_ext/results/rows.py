@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from lm_eval_ext.families.schema import PROMPT_TRUNCATED_RATE
 from lm_eval_ext.results.aggregation import Aggregate
-from lm_eval_ext.results.files import DEEPEST, is_too_deep
+from lm_eval_ext.results.files import is_too_deep
 
 DatasetRows = dict[str, dict[Hashable, int]]
 """The rows of each dataset that any run was evaluated on: by key, their numbers in order of first appearance."""
@@ -92,7 +92,7 @@ class Rows:
         return next((of_metric.shape[1] for of_metric in self.draws.values()), 1)
 
     def numbers(self, metric: str) -> NDArray[np.float64]:
-        """Return a metric's numbers, shape (rows,); NaN where older samples lack the metric."""
+        """Return a metric's numbers, shape (rows,); NaN where the samples lack the metric."""
         numbers = self.values.get(metric)
         return np.full(len(self), np.nan) if numbers is None else numbers
 
@@ -134,13 +134,7 @@ class Rows:
                     line = parsed(text)
                 except RecursionError:
                     line = None
-                # Few lines have as many brackets as would be too deep.
-                is_flat = text.count(b"{") + text.count(b"[") <= DEEPEST
-                if (
-                    not isinstance(line, dict)
-                    or line.get("doc_id") != self.ids[row]
-                    or (not is_flat and is_too_deep(line))
-                ):
+                if not isinstance(line, dict) or line.get("doc_id") != self.ids[row] or is_too_deep(line):
                     name = Path(file.name).name
                     raise ValueError(f"{name}: the line of row {self.ids[row]} is no longer where it was")
                 yield line

@@ -265,12 +265,7 @@ class Runs:
 
     def of_family(self, family: str, model: EvaluatedModel | None = None) -> tuple[TaskRun, ...]:
         """Return the runs of a family's tasks that count, by all models or by one."""
-        return tuple(self._of.get((family, model), ()))
-
-    @cached_property
-    def _of(self) -> dict[tuple[str, EvaluatedModel | None], list[TaskRun]]:
-        # Every figure asks for the runs of every model.
-        return grouped(((run.family.name, model), run) for run in self.counting for model in (None, run.model))
+        return tuple(run for run in self.counting if run.family.name == family and model in (None, run.model))
 
 
 def rows_of(run: TaskRun) -> Rows:
@@ -334,16 +329,11 @@ def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Is
     """
     newest_file = max((run.file for run in runs), key=lambda file: file.order)
     figures = newest_file.content["results"].get(name)
-    if not isinstance(figures, dict) or any(run.file.path != newest_file.path for run in runs):
-        return error("the results hold no score of this group, only of its tasks")
     metric, reader = runs[0].headline.name, runs[0].reader
-    score = figures.get(f"{metric},{reader}")
-    if not isinstance(score, int | float):
-        scores = [field for field, value in figures.items() if "," in field and isinstance(value, int | float)]
+    score = figures.get(f"{metric},{reader}") if isinstance(figures, dict) else None
+    if not isinstance(score, int | float) or any(run.file.path != newest_file.path for run in runs):
         return error(
-            f"its score in the results is of {named(scores)}, not of its tasks' {metric},{reader}; see --metric"
-            if scores
-            else "the harness gives this group no score, only its tasks"
+            f"the results hold no {metric},{reader} of this group, only of its tasks; --metric compares another metric"
         )
     # The runs' own figures can be means over several draws.
     recorded = runs[0].file.content["results"].items()

@@ -13,7 +13,7 @@ from array import array
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import isclose, isfinite, nan, sqrt
+from math import isclose, nan, sqrt
 from statistics import fmean
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from lm_eval_ext.families.schema import COUNT, NONE, is_count
 from lm_eval_ext.processes import in_processes
 from lm_eval_ext.results.aggregation import MEAN, aggregate, stated
 from lm_eval_ext.results.files import short_repr
-from lm_eval_ext.results.issue import Issue, warning
+from lm_eval_ext.results.issue import Issue, named, warning
 from lm_eval_ext.results.rows import DatasetRows, Rows, parsed
 from lm_eval_ext.results.runs import TaskRun
 
@@ -237,7 +237,7 @@ def _rows(run: TaskRun, dataset: dict[Hashable, int]) -> tuple[Rows, list[Issue]
 
 
 def _details_of_first_line(run: TaskRun) -> list[str]:
-    """Return the details that the samples of a task of ours have; older samples may lack some."""
+    """Return the details that the samples of a task of ours have."""
     for _, _, text in _lines(run):
         try:
             line = parsed(text)
@@ -281,8 +281,7 @@ def _read(run: TaskRun, dataset: dict[Hashable, int], put: Callable[[Line], Hash
     ids, clusters, offsets = array("q"), array("i"), array("q")
     hashes: dict[str, list[bytes]] = {"doc_hash": [], "prompt_hash": [], "target_hash": []}
     known: set[int] = set()
-    skipped = 0
-    reasons: list[str] = []
+    bad: list[str] = []
     for number, start, text in _lines(run):
         try:
             line = parsed(text)
@@ -298,12 +297,10 @@ def _read(run: TaskRun, dataset: dict[Hashable, int], put: Callable[[Line], Hash
             key = put(line)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             # Python also rejects numbers that are too long and nesting that is too deep.
-            skipped += 1
-            if len(reasons) < MOST_LINES_NAMED:
-                reason = f"no {error}" if isinstance(error, KeyError) else str(error)
-                if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
-                    reason = "truncated or not JSON"
-                reasons.append(f"line {number}: {reason}")
+            reason = f"no {error}" if isinstance(error, KeyError) else str(error)
+            if isinstance(error, json.JSONDecodeError | UnicodeDecodeError):
+                reason = "truncated or not JSON"
+            bad.append(f"line {number} ({reason})")
             continue
         known.add(row_id)
         ids.append(row_id)
@@ -324,11 +321,7 @@ def _read(run: TaskRun, dataset: dict[Hashable, int], put: Callable[[Line], Hash
         offsets=np.array(offsets, np.int64),
         path=run.samples_path,
     )
-    if not skipped:
-        return rows, []
-    more = f" and {skipped - MOST_LINES_NAMED} more" if skipped > MOST_LINES_NAMED else ""
-    lines = f"{skipped} line{'s' if skipped > 1 else ''} skipped ({'; '.join(reasons)}{more})"
-    return rows, [warning(f"{run.samples_name}: {lines}")]
+    return rows, [warning(f"{run.samples_name}: skipped {named(bad, MOST_LINES_NAMED)}")] if bad else []
 
 
 def _rows_of_other(run: TaskRun, dataset: dict[Hashable, int], column: str) -> tuple[Rows, list[Issue]]:
@@ -409,18 +402,11 @@ def numbers_in(line: Mapping[str, Any], limits: Mapping[str, tuple[float, float,
     Raises:
         KeyError, TypeError: a metric is missing, not a number, or outside its limits.
     """
-    try:
-        numbers = array("d", [line[name] for name in limits])
-    except (TypeError, OverflowError):
-        numbers = array("d", [nan])
-    # One check for all values: most rows have only shares. A NaN would show in the sum.
-    if not numbers or (isfinite(sum(numbers)) and min(numbers) >= 0 and max(numbers) <= 1):
-        return numbers
     for name, (least, most, expected) in limits.items():
         value = line[name]
         if not isinstance(value, float | int) or not least <= value <= most:
             raise TypeError(f"{name} is {short_repr(value)}; expected {expected}")
-    return numbers
+    return array("d", [line[name] for name in limits])
 
 
 PARTS: Mapping[str, str] = {

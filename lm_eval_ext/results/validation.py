@@ -123,9 +123,8 @@ def _versions(runs: Sequence[TaskRun], groups: Mapping[str, Sequence[str]]) -> I
         yield warning(f"models were evaluated on different rows of {named(unlike)}: their scores are not comparable")
     embedded = [run.task for run in runs if run.metadata.get("source") == EMBEDDED]
     if embedded:
-        everything = len(embedded) == len(runs)
-        some = "All rows" if everything else f"Some rows ({named(sorted(set(embedded)))})"
-        yield warning(f"{some} are embedded: written for demonstrations and tests, not comparable with other results")
+        tasks = named(sorted({*embedded}))
+        yield warning(f"embedded rows in {tasks}: written for demonstrations and tests, not comparable with others")
 
 
 def _numbers_of_rows(runs: Runs) -> Iterator[Issue]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lm_eval_ext.harness.endings import listen
-from lm_eval_ext.harness.engines import not_to_think, thinks_unless_told, warn_once
+from lm_eval_ext.harness.engines import thinks_unless_told, warn_once
 from lm_eval_ext.harness.requests import Asking
 from lm_eval_ext.results.load import load
 from tests.across_versions import plain_instance
@@ -119,7 +119,8 @@ def test_the_first_token_of_a_model_that_thinks_unasked_is_no_letter(thinker: Pa
     message = (
         f"task '{LETTERS}' needs the log-likelihoods of option letters, but this model thinks unless it is told "
         f"otherwise, so that its first token begins the reasoning; --tasks text_{LETTERS.removeprefix('paired_')} is "
-        "the same task without them; or, if it is not to think, pass --model_args enable_thinking=False"
+        "the same task without them; or, if it is not to think, pass --model_args enable_thinking=False, an argument "
+        "of the model types hf and vllm"
     )
     with pytest.raises(ValueError, match="thinks unless") as raised:
         evaluated(lm, LETTERS)
@@ -134,7 +135,7 @@ def test_other_tasks_say_once_that_the_model_thinks_unasked(thinker: Path, caplo
     evaluated(of_transformers(thinker), LABELS, OTHER_LABELS)
     said = [record.message for record in caplog.records if "lets the model think" in record.message]
     assert len(said) == 1
-    assert "If it is not to think, pass --model_args enable_thinking=False; if it is, enable_thinking=True," in said[0]
+    assert "If it is not to think, pass --model_args enable_thinking=False, an argument of" in said[0]
 
 
 def test_nothing_is_said_of_a_model_that_was_told_or_has_no_switch(thinker: Path, tiny_model: Path) -> None:
@@ -147,14 +148,6 @@ def test_nothing_is_said_of_a_model_that_was_told_or_has_no_switch(thinker: Path
     assert not thinks(thinker, enable_thinking=True, think_end_token="</think>")  # no password
     assert not thinks(thinker, chat_template_args={"enable_thinking": False})
     assert not thinks(tiny_model)
-
-
-def test_an_engine_without_the_argument_is_not_told_to_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    lm = engine("sglang", [], monkeypatch)
-    said = not_to_think(Asking(apply_chat_template=True, chat_template=lm.apply_chat_template))
-    assert said == (
-        "SGLangLM has no argument for it: use another model type, such as hf or vllm, with enable_thinking=False"
-    )
 
 
 # SGLang's batches.

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Literal
 
 import pytest
 from lm_eval.api.instance import Instance
 
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
-from lm_eval_ext.models.reference import CERTAIN, POLICIES, UNLIKELY, ReferenceLM
+from lm_eval_ext.models.reference import CERTAIN, UNLIKELY, ReferenceLM
 from tests.across_versions import plain_instance
 
 pytestmark = pytest.mark.harness
@@ -59,13 +57,6 @@ def test_an_answer_is_composed_when_it_is_needed_and_a_row_without_one_is_an_err
 def test_an_unknown_policy_is_an_error_with_the_task_and_its_policies() -> None:
     with pytest.raises(ValueError, match=r"'some_task' has no policy 'rival'; expected one of oracle, prior, random"):
         ReferenceLM("rival").generate_until([request(ANSWERS)])
-
-
-def test_every_documented_policy_is_known() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "reference-lm.md").read_text(encoding="utf-8")
-    cells = [line.split("|")[2] for line in page.splitlines() if line.startswith("|")][2:]
-    named = re.findall(r"`([a-z0-9_]+)[`,]", " ".join(cells).replace("`_", "`forgets_after_"))
-    assert {*named} == {*POLICIES}
 
 
 def test_a_request_without_known_answers_is_an_error_that_names_its_task() -> None:

@@ -103,7 +103,7 @@ def test_a_row_with_another_number_of_draws_is_skipped(tmp_path: Path) -> None:
     drawn(folder, 3, 2)
     runs = together([folder])
     assert rows_of(runs.counting[0]).draws["acc"].tolist() == [[1, 1, 1]]
-    assert any("1 line skipped (line 2: 2 draws; expected 3, as in the lines before)" in str(i) for i in runs.issues)
+    assert any("skipped line 2 (2 draws; expected 3, as in the lines before)" in str(i) for i in runs.issues)
 
 
 def test_greedy_draws_are_noted(tmp_path: Path) -> None:

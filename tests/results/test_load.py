@@ -225,7 +225,7 @@ def test_a_truncated_line_is_named_and_the_others_are_used(tmp_path: Path) -> No
     runs = load([tmp_path])
     assert estimate(Evidence(runs).ratio(runs.counting[0], "acc").value).value == 0.5
     assert texts(runs) == (
-        f"{samples}: 1 line skipped (line 3: truncated or not JSON)",
+        f"{samples}: skipped line 3 (truncated or not JSON)",
         f"{samples}: 2 rows here but 3 in the results; figures are computed from the rows here",
     )
 

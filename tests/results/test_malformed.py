@@ -13,7 +13,7 @@ import pytest
 
 from lm_eval_ext.cli import main
 from lm_eval_ext.families.registry import FAMILIES
-from lm_eval_ext.results.files import MOST_MEMBERS, read, short_repr
+from lm_eval_ext.results.files import read, short_repr
 from lm_eval_ext.results.load import find_runs, load
 from lm_eval_ext.results.runs import Decoding, Runs, rows_of
 from lm_eval_ext.sources import RowsError
@@ -62,7 +62,7 @@ def test_a_line_that_is_no_row_or_has_an_impossible_value_is_left_out(
     runs = load([tmp_path])
     assert rows_of(runs.counting[0]).ids.tolist() == [0, 1]
     assert rows_of(runs.counting[0]).values["acc"].tolist() == [1, 0]
-    assert texts(runs)[0].startswith(f"{samples}: 1 line skipped (line 3: {reason}")
+    assert texts(runs)[0].startswith(f"{samples}: skipped line 3 ({reason}")
 
 
 def test_a_hash_that_is_no_valid_text_makes_no_difference(tmp_path: Path) -> None:
@@ -77,8 +77,8 @@ def test_of_a_million_bad_lines_three_are_named_and_the_rest_counted(tmp_path: P
     samples = samples_of(write_run(tmp_path, {SST2: [1, 0]}))
     samples.write_bytes(samples.read_bytes() + b"\n" * 1000 + os.urandom(100).replace(b"\n", b"") + b"\n")
     (text,) = texts(load([tmp_path]))
-    bad = [f"line {number}: truncated or not JSON" for number in (3, 4, 5)]
-    assert text == f"{samples}: 1001 lines skipped ({'; '.join(bad)} and 998 more)"
+    bad = [f"line {number} (truncated or not JSON)" for number in (3, 4, 5)]
+    assert text == f"{samples}: skipped {', '.join(bad)} and 998 more"
 
 
 @pytest.mark.parametrize("content", [b"", b"\x00" * 5000, bytes(range(256)) * 20], ids=["empty", "zeros", "binary"])
@@ -135,9 +135,8 @@ def of_facts(**facts: object) -> dict[str, Any]:
     return {**CONFIG, "metadata": {name: value for name, value in changed.items() if value is not ...}}
 
 
-OLDER = "written by an older version of lm-eval-ext, which "
 NO_HEADLINE = "no headline metric of the family verbalizer; expected one of acc in results"
-OF_OUR_TASKS = "{} in the metadata is {!r}; expected {}, as our tasks record it"
+OF_OUR_TASKS = "{} in the metadata is {!r}; expected {}, as tasks of this version record it"
 KNOWN = f"this version of lm-eval-ext knows only {', '.join(FAMILIES)}"
 NO_COUNT = "'effective' in n-samples is {}; expected the number of rows"
 
@@ -173,13 +172,13 @@ NO_COUNT = "'effective' in n-samples is {}; expected the number of rows"
                 ("prior_words", None, "a text for each label"),
             )
         ),
-        ("configs", of_facts(family=...), f"{OLDER}did not record its family in the metadata; run it again"),
-        ("configs", of_facts(prompting=...), f"{OLDER}did not record prompting in the metadata; run it again"),
+        ("configs", of_facts(family=...), f"unknown family None; {KNOWN}; upgrade lm-eval-ext"),
+        ("configs", of_facts(prompting=...), OF_OUR_TASKS.format("prompting", None, "text")),
         # Of another family's tasks, it has not the facts.
         (
             "configs",
             of_facts(family="manyifeval"),
-            f"{OLDER}did not record instructions, repeat in the metadata; run it",
+            OF_OUR_TASKS.format("instructions", None, "a whole number"),
         ),
         ("configs", of_facts(family="later"), f"unknown family 'later'; {KNOWN}; upgrade lm-eval-ext"),
         ("n-samples", [1], NO_COUNT.format(None)),
@@ -225,11 +224,6 @@ def test_an_entry_that_cannot_be_used_is_named_and_the_others_are_read(
                 ({"g": {SST2: 1}}, f", 'g' is {{'{SST2}': 1}}; expected a list of names"),
                 ({"g": ["g"]}, ": a group contains itself ('g' -> 'g')"),
                 ({"g": ["h"], "h": ["g"]}, ": a group contains itself ("),
-                # Each of a thousand groups has all tasks of those below it.
-                (
-                    {f"g{n}": [f"g{n + 1}", *(f"t{n}_{task}" for task in range(3))] for n in range(1000)},
-                    f": more than {MOST_MEMBERS:,} tasks",
-                ),
             )
         ),
     ],
@@ -266,7 +260,7 @@ def test_groups_take_no_exponential_time_and_may_be_nested_deeply(tree: dict[str
         (bytes(range(256)), "not JSON ("),
         (b"[" * 100_000, "not JSON ("),
         (b'{"date": ' + b"9" * 5000 + b"}", "not JSON ("),
-        (gzip.compress(b"{}"), "compressed; expected a results_*.json of the harness: decompress it"),
+        (gzip.compress(b"{}"), "not JSON ("),
         (b"[]", "no 'results' and 'configs'"),
         (b'{"results": {}}', "no 'results' and 'configs'"),
         (b'{"results": {}, "configs": {}, "group_subtasks": 3}', "group_subtasks is 3"),

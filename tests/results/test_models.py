@@ -13,7 +13,6 @@ from lm_eval_ext.results.issue import note, warning
 from lm_eval_ext.results.load import GivenName, load
 from lm_eval_ext.results.models import (
     EvaluatedModel,
-    GivenSizes,
     Size,
     Sizes,
     arguments,
@@ -94,13 +93,13 @@ def run(folder: Path, name: str, recorded: object = None, **options: Any) -> Non
     write_run(folder / f"{name} {options}", {SST2: [1, 0]}, arguments=arguments, call=call, **options)
 
 
-def by_label(folder: Path, given: GivenSizes | None = None) -> dict[str, Size]:
+def by_label(folder: Path, given: Mapping[str, Size] | None = None) -> dict[str, Size]:
     runs = load([folder])
-    found = sizes(runs, given)
+    found = sizes(runs, given or {})
     return {runs.labels[model]: size for model, size in found.by_model.items()}
 
 
-def families(folder: Path, given: GivenSizes | None = None) -> dict[str, str]:
+def families(folder: Path, given: Mapping[str, Size] | None = None) -> dict[str, str]:
     return {label: size.family for label, size in by_label(folder, given).items()}
 
 
@@ -123,26 +122,23 @@ def test_a_file_has_a_table_of_models_for_each_family(tmp_path: Path) -> None:
         other = "1.25K"
         """,
     )
-    assert read_sizes(path) == GivenSizes(
-        path,
-        {
-            "flan-t5-small": Size("Flan-T5", 80_000_000),
-            "flan-t5-xl": Size("Flan-T5", 3_000_000_000),
-            "gpt/4.5": Size("GPT", 10**12),
-            "exact": Size("GPT", 124_439_808),
-            "other": Size("GPT", 1250),
-        },
-    )
+    assert read_sizes(path) == {
+        "flan-t5-small": Size("Flan-T5", 80_000_000),
+        "flan-t5-xl": Size("Flan-T5", 3_000_000_000),
+        "gpt/4.5": Size("GPT", 10**12),
+        "exact": Size("GPT", 124_439_808),
+        "other": Size("GPT", 1250),
+    }
 
 
 def test_models_of_unknown_size_are_listed_in_order(tmp_path: Path) -> None:
     path = written(tmp_path, 'GPT = ["gpt-3.5", "gpt-4"]\n[One]\none-7b = "7B"')
-    assert read_sizes(path).by_name == {
+    assert read_sizes(path) == {
         "gpt-3.5": Size("GPT", 1, 2),
         "gpt-4": Size("GPT", 2, 2),
         "one-7b": Size("One", 7 * 10**9),
     }
-    assert [size.in_words for size in read_sizes(path).by_name.values()] == ["1 of 2", "2 of 2", ""]
+    assert [size.in_words for size in read_sizes(path).values()] == ["1 of 2", "2 of 2", ""]
 
 
 @pytest.mark.parametrize(("text", "message"), TABLES["malformed sizes"])
@@ -193,8 +189,8 @@ def test_a_file_takes_precedence_and_reports_what_it_lacks_and_what_was_not_run(
         "two-7b": Size("two-…", 7_100_000_000),
     }
     assert sizes(load([tmp_path]), read_sizes(path)).issues == (
-        warning(f"{path}: no size for three, and their results record none: not in figures by size"),
-        note(f"{path}: not among the results: one-13b"),
+        warning("--sizes: no size for three, and their results record none: not in figures by size"),
+        note("--sizes: not among the results: one-13b"),
     )
 
 

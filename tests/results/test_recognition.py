@@ -6,46 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_ext.cli import main
 from lm_eval_ext.results.load import find_runs, load
 from lm_eval_ext.sources import RowsError
 from tests.reports.files import SST2, edited, samples_of, write_run
 
-# Files of an older version
 
-
-def old(folder: Path) -> Path:
-    """Write a run as it was before tasks recorded what they are."""
-    path = write_run(folder, {SST2: [1, 0], "verbalizer_snli_natural_golden": [1, 1]})
+def test_tasks_with_the_same_fault_are_named_together(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1, 0], "verbalizer_snli_natural_golden": [1, 1]})
     with edited(path) as content:
         for config in content["configs"].values():
-            config["metadata"] = {"version": 1.0, "source": "hub", "rows_hash": "rows"}
-    return path
-
-
-OLD = "written by an older version of lm-eval-ext, which did not record its family in the metadata; run them again"
-
-
-def test_a_file_from_an_older_version_is_named_with_its_tasks(tmp_path: Path) -> None:
-    path = old(tmp_path)
+            config["metadata"]["family"] = "later"
     with pytest.raises(RowsError) as error:
         load([tmp_path])
-    assert str(error.value).startswith(f"{path}, tasks '{SST2}', 'verbalizer_snli_natural_golden': {OLD}")
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["report", "{}", "-o", "{}/page.html"],
-        ["compare", "{}", "--against", "{}"],
-    ],
-)
-def test_every_command_reports_results_of_an_older_version(
-    command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    old(tmp_path)
-    assert main([word.format(tmp_path) for word in command]) == 1
-    assert OLD in capsys.readouterr().err
+    assert str(error.value).startswith(
+        f"{path}, task '{SST2}', 'verbalizer_snli_natural_golden': unknown family 'later'"
+    )
 
 
 def test_a_task_is_recognized_by_its_facts_not_its_name(tmp_path: Path) -> None:

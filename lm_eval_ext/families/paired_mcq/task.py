@@ -35,7 +35,7 @@ from lm_eval_ext.families.paired_mcq.first_tokens import white_space
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, LETTERS, Prompt
 from lm_eval_ext.families.paired_mcq.rows import Questions, questions, rows, rows_hash
 from lm_eval_ext.families.paired_mcq.scores import known, options_of, score
-from lm_eval_ext.harness.engines import not_to_think, thinks_unless_told
+from lm_eval_ext.harness.engines import NOT_TO_THINK, thinks_unless_told
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.versions import asked_once
@@ -186,9 +186,7 @@ class PairedMCQTask(FamilyTask):
             return
         if thinks_unless_told(self.asking):
             why = "this model thinks unless it is told otherwise, so that its first token begins the reasoning"
-            raise ValueError(
-                f"{_needs_loglikelihoods(name, why)}; or, if it is not to think, {not_to_think(self.asking)}"
-            )
+            raise ValueError(f"{_needs_loglikelihoods(name, why)}; or, if it is not to think, {NOT_TO_THINK}")
         try:
             lm.loglikelihood([])
         except NotImplementedError as error:

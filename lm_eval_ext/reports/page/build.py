@@ -22,7 +22,7 @@ from lm_eval_ext.reports.page.leaderboard import SIDE_BY_SIDE, Board, leaderboar
 from lm_eval_ext.reports.page.verdict import Verdict
 from lm_eval_ext.results.command import SEEDS, command, names_to_run
 from lm_eval_ext.results.issue import Issue, grouped, named, note, of_models
-from lm_eval_ext.results.models import GivenSizes, sizes
+from lm_eval_ext.results.models import Size, sizes
 from lm_eval_ext.results.runs import CHOSEN_ROWS, Role, Runs, TaskRun
 from lm_eval_ext.results.truncation import truncation
 
@@ -37,7 +37,7 @@ RELEASE_CHECK = "lm_eval_ext.reports.sections.release_check.section"
 def build(  # noqa: PLR0913 # what a reader can ask of a page
     runs: Runs,
     *,
-    given_sizes: GivenSizes | None = None,
+    given_sizes: Mapping[str, Size] | None = None,
     upper_bound: Runs | None = None,
     verdicts: Sequence[Verdict] = (),
     answers_each: int = 0,
@@ -47,7 +47,7 @@ def build(  # noqa: PLR0913 # what a reader can ask of a page
 
     Args:
         runs: the runs of the models that it is about.
-        given_sizes: the sizes of models that a file states.
+        given_sizes: the sizes that a file states, by the name of a model.
         upper_bound: the runs of task-specific models, which are only what others are compared with.
         verdicts: whether models are worse than the first one, in the order given.
         answers_each: how many answers are shown behind each headline of a model.
@@ -58,7 +58,7 @@ def build(  # noqa: PLR0913 # what a reader can ask of a page
         ReportError: no model has such a name.
     """
     baseline = verdicts[0].names[0] if len(verdicts) == 1 else ""
-    evidence = Evidence(runs, sizes(runs, given_sizes), upper_bound, baseline)
+    evidence = Evidence(runs, sizes(runs, given_sizes or {}), upper_bound, baseline)
     origins, issues = provenance(runs), (*runs.issues, *evidence.sizes.issues)
     if upper_bound is not None:
         origins, issues = origins + provenance(upper_bound), issues + upper_bound.issues
