@@ -326,7 +326,7 @@ def read_sizes(path: Path) -> dict[str, Size]:
     for family, models in content.items():
         in_order = isinstance(models, list) and all(isinstance(name, str) and name for name in models)
         if not models or not (in_order or isinstance(models, dict)):
-            raise RowsError(f"{path}: {family!r} is {short_repr(models)!r}; expected {expected}")
+            raise RowsError(f"{path}: {family!r} is {short_repr(models)}; expected {expected}")
         for place, name in enumerate(models, start=1):
             if name in read:
                 where = f"in the families {read[name].family!r} and {family!r}"

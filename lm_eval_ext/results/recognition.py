@@ -236,7 +236,7 @@ def task_runs(file: ResultFile, *, other_tasks: bool) -> list[RunOrFault]:
         if task in of_others or name in file.groups or not isinstance(figures, dict) or not isinstance(config, dict):
             continue
         metadata = config.get("metadata") or {}
-        if isinstance(metadata, dict) and "family" not in metadata and OURS not in metadata:
+        if isinstance(metadata, dict) and our_tasks.get(task) is None:
             of_others[task] = _other_run(TaskEntry(file, name, {**config, "metadata": metadata}, figures))
     return [*malformed, *((task, run) for task, run in our_tasks.items() if run is not None), *of_others.items()]
 

@@ -29,6 +29,15 @@ def test_a_task_is_recognized_by_its_facts_not_its_name(tmp_path: Path) -> None:
     assert (run.task, run.family.name) == ("my_own_task", "verbalizer")
 
 
+def test_a_task_of_somebody_else_may_have_a_family_of_its_own(tmp_path: Path) -> None:
+    path = write_run(tmp_path, {SST2: [1, 0]})
+    with edited(path) as content:
+        del content["configs"][SST2]["metadata"]["rows_hash"]
+        content["configs"][SST2]["metadata"]["family"] = "llama"
+    (run,) = find_runs([tmp_path], other_tasks=True).counting
+    assert (run.task, run.is_ours) == (SST2, False)
+
+
 # As later versions of the harness write
 
 
