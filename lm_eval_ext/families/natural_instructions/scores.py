@@ -226,20 +226,18 @@ class _Bleurt:
     def scores(self, pairs: Sequence[_Pair]) -> list[float]:
         """Return one number per pair."""
         import torch  # noqa: PLC0415 # takes seconds
+        from torch.nn.utils.rnn import pad_sequence  # noqa: PLC0415 # as above
 
-        rows = [[self.cls, *first, self.sep, *second, self.sep] for first, second in pairs]
-        shape = (len(rows), max(map(len, rows)))
-        ids = torch.full(shape, self.pad)
-        mask, kinds = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.long)
-        for number, ((first, _), row) in enumerate(zip(pairs, rows, strict=True)):
-            ids[number, : len(row)] = torch.tensor(row)
-            mask[number, : len(row)] = 1
-            kinds[number, len(first) + 2 : len(row)] = 1
+        rows = [torch.tensor([self.cls, *first, self.sep, *second, self.sep]) for first, second in pairs]
+        kinds = [torch.tensor([0] * (len(first) + 2) + [1] * (len(second) + 1)) for first, second in pairs]
+        inputs = {
+            "input_ids": pad_sequence(rows, batch_first=True, padding_value=self.pad),
+            "attention_mask": pad_sequence([torch.ones_like(row) for row in rows], batch_first=True),
+            "token_type_ids": pad_sequence(kinds, batch_first=True),
+        }
         device = next(self.network.parameters()).device
         with torch.inference_mode():
-            logits = self.network(
-                input_ids=ids.to(device), attention_mask=mask.to(device), token_type_ids=kinds.to(device)
-            ).logits
+            logits = self.network(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits
         scores: list[float] = logits.flatten().tolist()
         return scores
 
