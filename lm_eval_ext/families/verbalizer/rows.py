@@ -241,23 +241,18 @@ def _golden_labels(selection: Selection, table: Table, values: Sequence[Any]) ->
         raise RowsError(f"{column}: no label {', '.join(missing)}; found {', '.join(names)}")
     as_text = f"{dataset.label_column}_text"  # some datasets also give the label's name
     texts = table.column(as_text) if as_text in table.columns else [None] * len(values)
-    by_name = {_same_name(name): name for name in names}
+    by_value: dict[int | str, str] = dict(enumerate(names)) | {_same_name(name): name for name in names}
+    if dataset.unlabelled is not None:
+        by_value[dataset.unlabelled] = ""
     golden = []
     for number, (value, text) in enumerate(zip(values, texts, strict=True), start=1):
         where = f"{table.origin}, row {number}, field {dataset.label_column!r}"
-        if isinstance(value, bool) or not isinstance(value, (int, str)):
-            raise RowsError(f"{where}: expected a label (a number or a name), found {value!r}")
-        if isinstance(value, int) and value == dataset.unlabelled:
-            golden.append("")
-            continue
-        if isinstance(value, int) and 0 <= value < len(names):
-            name = names[value]
-        elif isinstance(value, str) and _same_name(value) in by_name:
-            name = by_name[_same_name(value)]
-        else:
+        key = _same_name(value) if isinstance(value, str) else value
+        name = by_value.get(key) if isinstance(key, (int, str)) and not isinstance(key, bool) else None
+        if name is None:
             listed = ", ".join(f"{index} {label}" for index, label in enumerate(names))
             raise RowsError(f"{where}: unknown label {value!r}; expected one of {listed}")
-        if isinstance(text, str) and _same_name(text) != _same_name(name):
+        if name and isinstance(text, str) and _same_name(text) != _same_name(name):
             raise RowsError(f"{where}: {value!r} means {name!r} here, but the row's {as_text} is {text!r}")
         golden.append(name)
     return golden
