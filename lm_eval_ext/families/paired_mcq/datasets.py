@@ -111,21 +111,16 @@ def opinionqa_rows(source: str) -> Table:
             "tab-separated file\n"
             f'  --metadata \'{{"source": "{sources.EMBEDDED}"}}\'  {sources.EMBEDDED_NOTE}'
         )
-    path = sources.EMBEDDED_FOLDER if source == sources.EMBEDDED else Path(source).expanduser().resolve()
-    if path.is_dir():
-        folder, suffixes = path, (*sources.SUFFIXES, *TAB_SEPARATED)
-        candidates = [folder / f"{FILE}{suffix}" for suffix in suffixes]
-        if not (files := [candidate for candidate in candidates if candidate.is_file()]):
-            others = sorted(entry.name for entry in folder.iterdir() if entry.suffix in suffixes)
-            raise RowsError(
-                f"no rows of {OPINIONQA.name!r} in {folder}: expected {FILE} with one of {', '.join(suffixes)}; "
-                f"found {', '.join(others) or 'no such files'}"
-            )
-        path = files[0]
-    elif not path.is_file():
+    given = sources.EMBEDDED_FOLDER if source == sources.EMBEDDED else Path(source).expanduser().resolve()
+    suffixes = (*sources.SUFFIXES, *TAB_SEPARATED)
+    candidates = (given, *(given / f"{FILE}{suffix}" for suffix in suffixes))
+    path = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if path is None:
+        others = [name for name in sources.file_names(source) if name.endswith(suffixes)]
         raise RowsError(
-            f'source {source!r} is neither a file nor a folder; expected "{sources.EMBEDDED}", the path of a file of '
-            f"OpinionQA's rows, or the path of a folder with {FILE}.jsonl"
+            f'no rows of {OPINIONQA.name!r} at {source!r}; expected "{sources.EMBEDDED}", the path of a file, or the '
+            f"path of a folder with {FILE} and one of {', '.join(suffixes)}; found "
+            f"{', '.join(others) or 'no such files'}"
         )
     return _tab_separated(path) if path.suffix in TAB_SEPARATED else sources.from_file(path)
 
