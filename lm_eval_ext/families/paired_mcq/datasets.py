@@ -91,6 +91,8 @@ FILE = f"{OPINIONQA.name}_{OPINIONQA.split}"
 """The name of a file of OpinionQA's rows in a folder, without its suffix."""
 TAB_SEPARATED = (".tsv", ".csv", ".txt")
 """Suffixes that the original tab-separated file may have; it contains lists in Python syntax."""
+LISTS = ("options", "option_ordinal")
+"""Its columns of lists."""
 
 
 def opinionqa_rows(source: str) -> Table:
@@ -131,32 +133,25 @@ def _tab_separated(path: Path) -> Table:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             reader = csv.DictReader(lines, delimiter="\t", restkey="", strict=True)
             columns = tuple(reader.fieldnames or ())
-            rows = list(reader)
+            rows: list[dict[str, Any]] = list(reader)
     except (UnicodeDecodeError, csv.Error) as error:
         raise RowsError(
             f"{path}: not a tab-separated file in UTF-8 ({error}); a field with a quotation mark must be in quotation "
             "marks, with those inside of it doubled"
         ) from error
-    for column in ("question", "options"):
-        if column not in columns:
-            raise RowsError(
-                f"{path} has no column {column!r}; expected a tab-separated file with question and options; "
-                f"found {', '.join(columns) or 'nothing'}"
-            )
     if not rows:
         raise RowsError(f"{path}: no rows")
-    lists = tuple(column for column in columns if column in ("options", "option_ordinal"))
-    table_rows = []
     for number, row in enumerate(rows, start=1):
-        if "\t" in (row["question"] or ""):
+        if "\t" in (row.get("question") or ""):
             # A quotation mark at its beginning joined rows up to the next one.
             raise RowsError(
                 f"{path}, row {number}, field 'question': expected text without tabs, found {row['question']!r}; is a "
                 "quotation mark missing?"
             )
-        row_lists = {column: _list(f"{path}, row {number}", column, row[column]) for column in lists}
-        table_rows.append({"question": row["question"], **row_lists})
-    return Table(str(path), table_rows, ("question", *lists), {})
+        for column in LISTS:
+            if column in row:
+                row[column] = _list(f"{path}, row {number}", column, row[column])
+    return Table(str(path), rows, columns, {})
 
 
 def _list(where: str, column: str, text: str | None) -> Any:
