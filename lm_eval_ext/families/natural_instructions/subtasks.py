@@ -183,13 +183,11 @@ def read(path: Path, task: str) -> Instruction:
         examples, definition = _Part(origin, content.get(EXAMPLES, {})), file.text(DEFINITION)
     elif POSITIVE in content:
         examples, definition = file, content.get(DEFINITION)
-        if not isinstance(definition, list):
-            # In early commits; else it is usually a list with one text.
-            definition = file.text(DEFINITION)
-        elif all(isinstance(part, str) for part in definition):
-            definition = "\n".join(definition)
+        if isinstance(definition, list):
+            definition = "\n".join(file.checked(text, f"field {DEFINITION!r}") for text in definition)
         else:
-            raise file.error(f"expected a list of texts, found {definition!r:.60}", f"field {DEFINITION!r}")
+            # In early commits.
+            definition = file.text(DEFINITION)
     else:
         raise file.error(
             f"not a task file; expected version 1 ({TITLE}, {PROMPT}, {DEFINITION}, …, {EXAMPLES}, {INSTANCES}) or "
