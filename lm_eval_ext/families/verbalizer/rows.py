@@ -1,4 +1,4 @@
-"""The nine datasets (Table 1, appendix B), and which of their rows are evaluated or shown (section 3.1, appendix A).
+"""The nine datasets (``datasets.yaml``), and which of their rows are evaluated or shown (section 3.1, appendix A).
 
 The selection depends only on the dataset, its golden labels and the seed, so every verbalizer sees the same rows.
 """
@@ -11,7 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from lm_eval_ext import sources
 from lm_eval_ext.metadata import digest, seeded_generator, spread_sample
@@ -44,42 +47,14 @@ class Classification:
     held_out: float | None = None
 
 
-def _glue(name: str, *labels: str) -> Classification:
-    return Classification(name, HubDataset("nyu-mll/glue", name), "validation", labels=labels)
+def _published(name: str, hub: Mapping[str, Any], labels: Sequence[str], **others: Any) -> Classification:
+    files = tuple(hub.get("data_files", {}).items())
+    return Classification(name, HubDataset(**{**hub, "data_files": files}), labels=tuple(labels), **others)
 
 
-_NLI = ("entailment", "neutral", "contradiction")
-_PARQUET = "refs/convert/parquet"  # the hub's own conversion of repositories that contain a loading script
-
+_FILE = Path(__file__).with_name("datasets.yaml")
 DATASETS: Mapping[str, Classification] = {
-    dataset.name: dataset
-    for dataset in (
-        _glue("sst2", "negative", "positive"),
-        Classification(
-            "fp",
-            HubDataset(
-                "takala/financial_phrasebank",
-                revision=_PARQUET,
-                # All annotators agree (appendix B). Without this, the hub joins four overlapping configurations.
-                data_files=(("train", "sentences_allagree/train/0000.parquet"),),
-            ),
-            "test",
-            labels=("negative", "neutral", "positive"),
-            held_out=0.2,
-        ),
-        Classification(
-            "emotion",
-            HubDataset("dair-ai/emotion", "split"),
-            "test",
-            labels=("sadness", "joy", "love", "anger", "fear", "surprise"),
-        ),
-        Classification("snli", HubDataset("stanfordnlp/snli"), "test", labels=_NLI, unlabelled=-1),
-        Classification("sick", HubDataset("RobZamp/sick", revision=_PARQUET), "test", labels=_NLI),
-        _glue("rte", "entailment", "not entailment"),
-        _glue("qqp", "not duplicate", "duplicate"),
-        _glue("mrpc", "not equivalent", "equivalent"),
-        Classification("subj", HubDataset("SetFit/subj"), "test", labels=("objective", "subjective")),
-    )
+    name: _published(name, **parts) for name, parts in yaml.safe_load(_FILE.read_text(encoding="utf-8")).items()
 }
 
 
