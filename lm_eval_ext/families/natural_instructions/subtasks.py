@@ -61,15 +61,7 @@ SUBTASKS: Mapping[str, Subtask] = {
 """Maps names to subtasks, ordered by number."""
 EVALUATION = tuple(name for name, subtask in SUBTASKS.items() if subtask.evaluated)
 """The evaluation split (section 4.2): two subtasks of each category except long text generation."""
-CATEGORIES = (
-    "question_generation",
-    "answer_generation",
-    "incorrect_answer_generation",
-    "classification",
-    "minimal_text_modification",
-    "long_text_generation",
-    "verification",
-)
+CATEGORIES = tuple(dict.fromkeys(subtask.category for subtask in SUBTASKS.values()))
 OWN = "uncategorised"
 """What stands for the category of subtasks that have none: user-defined ones."""
 SOURCE_DATASETS = tuple(dict.fromkeys(subtask.source_dataset for subtask in SUBTASKS.values()))
