@@ -37,19 +37,6 @@ SUBTASKS = (
 EACH = 30
 """How many answers of each subtask section 6.4 analyzes."""
 LABEL = "label"
-COLUMNS = (
-    "model",
-    "subtask",
-    "encoding",
-    "index",
-    "input",
-    "references",
-    "answer",
-    "rouge_l",
-    LABEL,
-    "prompt",
-)
-"""The columns of a sheet; ``index`` is the instance's position in its task file, and ``label`` is empty."""
 
 
 def sample(
@@ -69,7 +56,8 @@ def sample(
         seed: the sample depends on it, the subtask and its evaluated instances alone.
 
     Returns:
-        A value for each of ``COLUMNS``; answers to the same instance are next to each other.
+        The rows of a sheet, by column: ``index`` is the instance's position in its task file, and ``label`` is empty.
+        Answers to the same instance are next to each other.
 
     Raises:
         RowsError: there are no such results, no samples, or samples in another format.
@@ -242,7 +230,7 @@ def _write_sample(options: argparse.Namespace) -> int:
     require_new_sheet(options.output)
     runs = load(options.results, partial(counted, unit="task"))
     rows, issues = sample(runs, options.subtasks, options.encodings, options.each, options.seed)
-    write_sheet(options.output, COLUMNS, rows)
+    write_sheet(options.output, tuple(rows[0]), rows)
     for issue in issues:
         print(one_line(str(issue)), file=sys.stderr)
     print(f"{options.output}: {len(rows)} answers; fill in the column 'label'", file=sys.stderr)
