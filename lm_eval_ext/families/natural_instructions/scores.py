@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -284,12 +284,8 @@ def _loaded(checkpoint: str) -> _Bleurt:
         cls, sep, pad = (pieces.piece_to_id(name) for name in ("[CLS]", "[SEP]", "[PAD]"))
     elif any((folder / name).is_file() for name in WORDPIECE):
         words = transformers.BertTokenizer.from_pretrained(folder)
-
-        def ids_of(text: str) -> Sequence[int]:
-            ids: list[int] = words(text, add_special_tokens=False, verbose=False)["input_ids"]
-            return ids
-
-        ids, cls, sep, pad = ids_of, words.cls_token_id, words.sep_token_id, words.pad_token_id
+        ids = partial(words.encode, add_special_tokens=False, verbose=False)
+        cls, sep, pad = words.cls_token_id, words.sep_token_id, words.pad_token_id
     else:
         raise BleurtError(f"no tokenizer in {folder}; expected {SENTENCEPIECE}, {' or '.join(WORDPIECE)}")
     path = folder / TOKENIZER_CONFIG
