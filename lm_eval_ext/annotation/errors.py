@@ -11,8 +11,7 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -38,19 +37,6 @@ SUBTASKS = (
 EACH = 30
 """How many answers of each subtask section 6.4 analyzes."""
 LABEL = "label"
-COLUMNS = (
-    "model",
-    "subtask",
-    "encoding",
-    "index",
-    "input",
-    "references",
-    "answer",
-    "rouge_l",
-    LABEL,
-    "prompt",
-)
-"""The columns of a sheet; ``index`` is the instance's position in its task file, and ``label`` is empty."""
 
 
 def sample(
@@ -70,7 +56,8 @@ def sample(
         seed: the sample depends on it, the subtask and its evaluated instances alone.
 
     Returns:
-        A value for each of ``COLUMNS``; answers to the same instance are next to each other.
+        The rows of a sheet, by column: ``index`` is the instance's position in its task file, and ``label`` is empty.
+        Answers to the same instance are next to each other.
 
     Raises:
         RowsError: there are no such results, no samples, or samples in another format.
@@ -87,7 +74,7 @@ def sample(
     issues = [issue for issue in runs.issues if issue.severity != "note"]
     rows: list[Mapping[str, Cell]] = []
     for subtask in chosen:
-        lines: list[tuple[TaskRun, dict[int, Mapping[str, Any]]]] = []
+        rows_of_runs: list[dict[int, Mapping[str, Cell]]] = []
         for run in family_runs:
             if run.metadata["subtask"] != subtask or run.metadata["encoding"] not in encodings:
                 continue
@@ -95,17 +82,19 @@ def sample(
                 why = "no samples, so none of its answers can be drawn; run it with --log_samples"
                 issues.append(warning(f"{run.task}: {why}"))
                 continue
-            with _read_as_ours(run):
-                lines.append((run, {int(line["doc"]["index"]): line for line in run.rows.lines()}))
-        indices = sorted({index for _, by_index in lines for index in by_index})
+            model = runs.labels[run.model]
+            try:
+                rows_of_runs.append({int(line["doc"]["index"]): _row(model, run, line) for line in run.rows.lines()})
+            except UNREADABLE as error:
+                raise RowsError(
+                    f"{run.samples_path}: expected the samples that the harness writes of our tasks ({error!r})"
+                ) from error
+        indices = sorted({index for by_index in rows_of_runs for index in by_index})
         random.Random(f"{seed} {subtask}").shuffle(indices)  # noqa: S311 # reproducible by design
         if 0 < len(indices) < instances:
             issues.append(note(f"{subtask}: {len(indices)} instances, fewer than the {instances} asked for"))
         for index in sorted(indices[:instances]):
-            for run, by_index in lines:
-                if index in by_index:
-                    with _read_as_ours(run):
-                        rows.append(_row(runs.labels[run.model], run, by_index[index]))
+            rows += [by_index[index] for by_index in rows_of_runs if index in by_index]
     if not rows:
         raise RowsError("; ".join(map(str, issues)) or "no answers")
     return rows, [*dict.fromkeys(issues)]
@@ -126,17 +115,6 @@ def _named(wanted: Sequence[str], known: Sequence[str]) -> list[str]:
             )
         names.add(match)
     return sorted(names)
-
-
-@contextmanager
-def _read_as_ours(run: TaskRun) -> Iterator[None]:
-    """Make what a line of samples lacks an error that names the file."""
-    try:
-        yield
-    except UNREADABLE as error:
-        raise RowsError(
-            f"{run.samples_path}: expected the samples that the harness writes of our tasks ({error!r})"
-        ) from error
 
 
 def _row(model: str, run: TaskRun, line: Mapping[str, Any]) -> dict[str, Cell]:
@@ -252,7 +230,7 @@ def _write_sample(options: argparse.Namespace) -> int:
     require_new_sheet(options.output)
     runs = load(options.results, partial(counted, unit="task"))
     rows, issues = sample(runs, options.subtasks, options.encodings, options.each, options.seed)
-    write_sheet(options.output, COLUMNS, rows)
+    write_sheet(options.output, tuple(rows[0]), rows)
     for issue in issues:
         print(one_line(str(issue)), file=sys.stderr)
     print(f"{options.output}: {len(rows)} answers; fill in the column 'label'", file=sys.stderr)

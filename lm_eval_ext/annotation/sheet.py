@@ -79,18 +79,6 @@ def read_sheet(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
         RowsError: the file is no such sheet, or has no rows; the message names file, row and column.
     """
     _require_suffix(path)
-    rows = _rows_in(path, columns)
-    if not rows:
-        raise RowsError(f"{path}: no rows")
-    return rows
-
-
-def _require_suffix(path: Path) -> None:
-    if path.suffix != CSV:
-        raise RowsError(f"{path}: expected a file that ends in {CSV}")
-
-
-def _rows_in(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -100,24 +88,15 @@ def _rows_in(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
     separator = max(SEPARATORS, key=header.count)
     # Strict, because otherwise the rest of a file is taken for a cell whose quotation mark is missing.
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    begun, sheet_rows = 1, []
     # A response may go on and on.
     most = csv.field_size_limit(len(text))
     try:
-        for cells in lines:
-            sheet_rows.append([_GUARD.sub(r"\1", cell) for cell in cells])
-            begun = lines.line_num + 1
+        names, *lines_below = [[_GUARD.sub(r"\1", cell) for cell in cells] for cells in lines] or [[]]
     except csv.Error as error:
-        if "unexpected end" in str(error):
-            raise RowsError(
-                f"{path}, line {begun}: the file ends within a quoted cell of the row that starts here; it was cut "
-                "off, or a quotation mark is missing. Get the whole file, or add the mark"
-            ) from error
-        remedy = "correct the line, or save the sheet again"
+        remedy = "correct the quotation marks up to there, or get the whole file"
         raise RowsError(f"{path}, line {lines.line_num}: not CSV: {error}; {remedy}") from error
     finally:
         csv.field_size_limit(most)
-    names, *lines_below = sheet_rows or [[]]
     for column in columns:
         if column not in names:
             expected = f"expected {', '.join(columns)}; found {', '.join(names)}"
@@ -131,4 +110,11 @@ def _rows_in(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
         if any(cells):
             # Spreadsheets may leave out empty cells at the end of a line.
             rows.append(dict(zip_longest(names, cells, fillvalue="")))
+    if not rows:
+        raise RowsError(f"{path}: no rows")
     return rows
+
+
+def _require_suffix(path: Path) -> None:
+    if path.suffix != CSV:
+        raise RowsError(f"{path}: expected a file that ends in {CSV}")

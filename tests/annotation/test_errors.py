@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_ext.annotation.errors import COLUMNS, OVERALL, SUBTASKS, sample, tally
+from lm_eval_ext.annotation.errors import OVERALL, SUBTASKS, sample, tally
 from lm_eval_ext.annotation.sheet import Cell, read_sheet, write_sheet
 from lm_eval_ext.cli import main
 from lm_eval_ext.results.issue import note
@@ -22,6 +22,10 @@ from tests.reports.files import edited_lines, results_in
 
 NI = "natural_instructions"
 ECHO = "reference policy=echo"
+COLUMNS = (
+    *("model", "subtask", "encoding", "index", "input"),
+    *("references", "answer", "rouge_l", "label", "prompt"),
+)
 TASKS = tuple(f"{NI}_{subtask}_{encoding}" for subtask in SUBTASKS for encoding in ("prompt", "all"))
 
 

@@ -8,7 +8,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from lm_eval_ext.cli.progress import counted, with_progress
+from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.families.natural_instructions.predictions import score
 from lm_eval_ext.families.natural_instructions.scores import bleurt_scorer
 from lm_eval_ext.families.natural_instructions.statistics import statistics
@@ -54,9 +54,7 @@ def _score(options: argparse.Namespace) -> int:
         scores = score(sys.stdin.buffer, "standard input", bleurt, progress, options.base)
     else:
         with Path(options.predictions).open("rb") as lines:
-            scores = score(with_progress(lines), options.predictions, bleurt, progress, options.base)
+            scores = score(lines, options.predictions, bleurt, progress, options.base)
     print(json.dumps(scores, indent=2, sort_keys=True), flush=True)
     print(f"{scores['scored']} rows scored, {scores['skipped']} skipped: no references", file=sys.stderr)
-    if not scores["scored"]:
-        print("nothing was scored: no row has references, a list of correct answers", file=sys.stderr)
     return 0

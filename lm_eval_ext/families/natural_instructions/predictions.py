@@ -56,7 +56,7 @@ def score(
             must be the same for all rows of a task and encoding. Blank lines are ignored.
         origin: the file's name, for messages.
         bleurt: computes BLEURT.
-        progress: passes on tasks and encodings and shows how many were scored by ``bleurt``.
+        progress: passes on tasks and encodings and shows how many were scored.
         base: the encoding whose means the others are compared with.
 
     Returns:
@@ -77,7 +77,6 @@ def score(
             rows, or none has the base; the message names file, row and field.
     """
     predictions: dict[Cell, list[_Prediction]] = defaultdict(list)
-    scores: dict[Cell, list[float]] = defaultdict(list)
     settings: dict[Cell, object] = {}
     skipped = 0
     for where, content in numbered_rows(lines, origin):
@@ -88,38 +87,37 @@ def score(
                 f"{', '.join(row.cell)}: a mean over both would be of no setting; score them apart"
             )
         if row.references:
-            scores[row.cell].append(rouge_l(row.text, row.references))
-            if bleurt:
-                predictions[row.cell].append(row)
+            predictions[row.cell].append(row)
         else:
             skipped += 1
-    if not scores and not skipped:
+    if not settings:
         raise RowsError(f"{origin}: no rows")
-    rows = {cell: len(values) for cell, values in scores.items()}
-    in_rouge_l = _by_task({cell: fmean(values) for cell, values in scores.items()})
-    if base is not None and not any(base in by_encoding for by_encoding in in_rouge_l.values()):
-        names = ", ".join(map(repr, _over_tasks(in_rouge_l))) or "none"
+    encodings = sorted({encoding for _, encoding in predictions})
+    if base is not None and base not in encodings:
+        names = ", ".join(map(repr, encodings)) or "none"
         raise RowsError(f"{origin}: no scored row has the base encoding {base!r}; found {names} (--base)")
+    rouge_ls: dict[Cell, float] = {}
+    bleurts: dict[Cell, float] = {}
+    for cell in progress(list(predictions)):
+        texts = [row.text for row in predictions[cell]]
+        references = [row.references for row in predictions[cell]]
+        rouge_ls[cell] = fmean(map(rouge_l, texts, references))
+        if bleurt:
+            bleurts[cell] = fmean(bleurt(texts, references))
+    in_rouge_l, in_bleurt = _by_task(rouge_ls), _by_task(bleurts) if bleurt else None
     categories: dict[str, dict[str, Mapping[str, float]]] = {}
     for task, by_encoding in in_rouge_l.items():
         categories.setdefault(SUBTASKS[task].category if task in SUBTASKS else OWN, {})[task] = by_encoding
-    in_bleurt = None
-    if bleurt:
-        bleurts: dict[Cell, float] = {}
-        for cell in progress(list(predictions)):
-            cell_rows = predictions[cell]
-            bleurts[cell] = fmean(bleurt([row.text for row in cell_rows], [row.references for row in cell_rows]))
-        in_bleurt = _by_task(bleurts)
     return {
         "rouge_l": in_rouge_l,
-        "rows": _by_task(rows),
+        "rows": _by_task({cell: len(rows) for cell, rows in predictions.items()}),
         "encodings": _over_tasks(in_rouge_l),
         "categories": {name: _over_tasks(means) for name, means in categories.items()},
         "gains": None if base is None else _gains(in_rouge_l, base),
         "category_gains": None if base is None else {name: _gains(means, base) for name, means in categories.items()},
         "bleurt": in_bleurt,
         "encodings_bleurt": None if in_bleurt is None else _over_tasks(in_bleurt),
-        "scored": sum(rows.values()),
+        "scored": sum(map(len, predictions.values())),
         "skipped": skipped,
     }
 

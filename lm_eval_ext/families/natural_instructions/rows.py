@@ -10,7 +10,7 @@ from typing import Final, Literal
 from lm_eval_ext.families.natural_instructions.budget import Budget
 from lm_eval_ext.families.natural_instructions.encodings import Encoding, encode, example_pool, most_examples
 from lm_eval_ext.families.natural_instructions.scores import has_words
-from lm_eval_ext.families.natural_instructions.subtasks import HEADINGS, Instance, Instruction
+from lm_eval_ext.families.natural_instructions.subtasks import Instance, Instruction
 from lm_eval_ext.metadata import digest, seeded_generator, spread_sample
 from lm_eval_ext.sources import RowsError
 
@@ -164,15 +164,11 @@ def _fit(instruction: Instruction, encoding: Encoding, index: int, most: int, bu
     prompt, examples, fits = prompt_that_fits(instruction, encoding, index, most, budget)
     if fits:
         return prompt, examples
-    parts = {HEADINGS[field]: getattr(instruction, field) or "" for field in encoding.fields}
-    parts["input"] = instruction.instances[index].input
-    longest = max(parts, key=lambda part: budget.measure(parts[part]))
     fewest = "with one example" if encoding.fewest else "without examples"
     raise RowsError(
         f"{instruction.task} ({instruction.origin}), instance {index}: {budget.measure(prompt)} {budget.unit} "
-        f"{fewest}, but only {budget.limit} fit in the model's context; the longest field is {longest!r} "
-        f"({budget.measure(parts[longest])} {budget.unit}). Choose a shorter encoding, or a model with a longer "
-        "context (max_length in --model_args or --metadata)"
+        f"{fewest}, but only {budget.limit} fit in the model's context. Choose a shorter encoding, or a model with a "
+        "longer context (max_length in --model_args or --metadata)"
     )
 
 

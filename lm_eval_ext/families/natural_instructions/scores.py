@@ -15,7 +15,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 TEXTS, WORDS = 1 << 14, 1 << 16
 """How many texts are remembered as tokens, and how many words as stems."""
-BLOCK = 1 << 12
-"""How many words are compared at once."""
 
 
 def score(doc: Mapping[str, Any], results: Sequence[str | None], bleurt: str | None = None) -> dict[str, float]:
@@ -68,7 +66,7 @@ def rouge_l(prediction: str, references: Sequence[str]) -> float:
     """Return the F-measure of the longest common subsequence, for the reference where it is highest.
 
     Words and figure are those of the library ``rouge_score``. It knows the letters a to z and digits only: a text
-    without any scores 0. Time grows with the product of the two lengths, memory with the longer one.
+    without any scores 0. Time grows with the product of the two lengths.
 
     Args:
         prediction: what the model answered.
@@ -95,28 +93,20 @@ def rouge_l(prediction: str, references: Sequence[str]) -> float:
 
 
 def _length_of_common_subsequence(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return the length of the longest common subsequence, in memory linear in the longer sequence.
+    """Return the length of the longest common subsequence.
 
-    The library keeps the whole table: of 100,000 by 10,000 words it takes gigabytes. This is a row of it at a time, one
-    bit per column: 0 where the length grows by one (Hyyrö, "Bit-parallel LCS-length computation revisited", 2004). So
-    that the masks of words stay small, the columns come in blocks, and what a row carries over is kept between them.
+    The library keeps the whole table: of 8,000 by 2,000 words it takes more than 100 MB. This is a row of it at a time,
+    one bit per column: 0 where the length grows by one (Hyyrö, "Bit-parallel LCS-length computation revisited", 2004).
     """
     columns, rows = sorted((first, second), key=len)
-    carried = bytearray(len(rows))
-    length = 0
-    for start in range(0, len(columns), BLOCK):
-        block = columns[start : start + BLOCK]
-        masks: dict[str, int] = {}
-        for column, word in enumerate(block):
-            masks[word] = masks.get(word, 0) | 1 << column
-        ones = state = (1 << len(block)) - 1
-        for row, word in enumerate(rows):
-            mask = masks.get(word, 0)
-            total = state + (state & mask) + carried[row]
-            state = (total | (state & ~mask)) & ones
-            carried[row] = total >> len(block)
-        length += (ones ^ state).bit_count()
-    return length
+    masks: dict[str, int] = {}
+    for column, word in enumerate(columns):
+        masks[word] = masks.get(word, 0) | 1 << column
+    ones = state = (1 << len(columns)) - 1
+    for word in rows:
+        mask = masks.get(word, 0)
+        state = ((state + (state & mask)) | (state & ~mask)) & ones
+    return (ones ^ state).bit_count()
 
 
 def has_words(text: str) -> bool:
@@ -236,20 +226,18 @@ class _Bleurt:
     def scores(self, pairs: Sequence[_Pair]) -> list[float]:
         """Return one number per pair."""
         import torch  # noqa: PLC0415 # takes seconds
+        from torch.nn.utils.rnn import pad_sequence  # noqa: PLC0415 # as above
 
-        rows = [[self.cls, *first, self.sep, *second, self.sep] for first, second in pairs]
-        shape = (len(rows), max(map(len, rows)))
-        ids = torch.full(shape, self.pad)
-        mask, kinds = torch.zeros(shape, dtype=torch.long), torch.zeros(shape, dtype=torch.long)
-        for number, ((first, _), row) in enumerate(zip(pairs, rows, strict=True)):
-            ids[number, : len(row)] = torch.tensor(row)
-            mask[number, : len(row)] = 1
-            kinds[number, len(first) + 2 : len(row)] = 1
+        rows = [torch.tensor([self.cls, *first, self.sep, *second, self.sep]) for first, second in pairs]
+        kinds = [torch.tensor([0] * (len(first) + 2) + [1] * (len(second) + 1)) for first, second in pairs]
+        inputs = {
+            "input_ids": pad_sequence(rows, batch_first=True, padding_value=self.pad),
+            "attention_mask": pad_sequence([torch.ones_like(row) for row in rows], batch_first=True),
+            "token_type_ids": pad_sequence(kinds, batch_first=True),
+        }
         device = next(self.network.parameters()).device
         with torch.inference_mode():
-            logits = self.network(
-                input_ids=ids.to(device), attention_mask=mask.to(device), token_type_ids=kinds.to(device)
-            ).logits
+            logits = self.network(**{name: tensor.to(device) for name, tensor in inputs.items()}).logits
         scores: list[float] = logits.flatten().tolist()
         return scores
 
@@ -296,12 +284,8 @@ def _loaded(checkpoint: str) -> _Bleurt:
         cls, sep, pad = (pieces.piece_to_id(name) for name in ("[CLS]", "[SEP]", "[PAD]"))
     elif any((folder / name).is_file() for name in WORDPIECE):
         words = transformers.BertTokenizer.from_pretrained(folder)
-
-        def ids_of(text: str) -> Sequence[int]:
-            ids: list[int] = words(text, add_special_tokens=False, verbose=False)["input_ids"]
-            return ids
-
-        ids, cls, sep, pad = ids_of, words.cls_token_id, words.sep_token_id, words.pad_token_id
+        ids = partial(words.encode, add_special_tokens=False, verbose=False)
+        cls, sep, pad = words.cls_token_id, words.sep_token_id, words.pad_token_id
     else:
         raise BleurtError(f"no tokenizer in {folder}; expected {SENTENCEPIECE}, {' or '.join(WORDPIECE)}")
     path = folder / TOKENIZER_CONFIG

@@ -61,15 +61,7 @@ SUBTASKS: Mapping[str, Subtask] = {
 """Maps names to subtasks, ordered by number."""
 EVALUATION = tuple(name for name, subtask in SUBTASKS.items() if subtask.evaluated)
 """The evaluation split (section 4.2): two subtasks of each category except long text generation."""
-CATEGORIES = (
-    "question_generation",
-    "answer_generation",
-    "incorrect_answer_generation",
-    "classification",
-    "minimal_text_modification",
-    "long_text_generation",
-    "verification",
-)
+CATEGORIES = tuple(dict.fromkeys(subtask.category for subtask in SUBTASKS.values()))
 OWN = "uncategorised"
 """What stands for the category of subtasks that have none: user-defined ones."""
 SOURCE_DATASETS = tuple(dict.fromkeys(subtask.source_dataset for subtask in SUBTASKS.values()))
@@ -183,13 +175,11 @@ def read(path: Path, task: str) -> Instruction:
         examples, definition = _Part(origin, content.get(EXAMPLES, {})), file.text(DEFINITION)
     elif POSITIVE in content:
         examples, definition = file, content.get(DEFINITION)
-        if not isinstance(definition, list):
-            # In early commits; else it is usually a list with one text.
-            definition = file.text(DEFINITION)
-        elif all(isinstance(part, str) for part in definition):
-            definition = "\n".join(definition)
+        if isinstance(definition, list):
+            definition = "\n".join(file.checked(text, f"field {DEFINITION!r}") for text in definition)
         else:
-            raise file.error(f"expected a list of texts, found {definition!r:.60}", f"field {DEFINITION!r}")
+            # In early commits.
+            definition = file.text(DEFINITION)
     else:
         raise file.error(
             f"not a task file; expected version 1 ({TITLE}, {PROMPT}, {DEFINITION}, …, {EXAMPLES}, {INSTANCES}) or "

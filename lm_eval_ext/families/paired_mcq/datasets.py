@@ -91,6 +91,8 @@ FILE = f"{OPINIONQA.name}_{OPINIONQA.split}"
 """The name of a file of OpinionQA's rows in a folder, without its suffix."""
 TAB_SEPARATED = (".tsv", ".csv", ".txt")
 """Suffixes that the original tab-separated file may have; it contains lists in Python syntax."""
+LISTS = ("options", "option_ordinal")
+"""Its columns of lists."""
 
 
 def opinionqa_rows(source: str) -> Table:
@@ -111,21 +113,16 @@ def opinionqa_rows(source: str) -> Table:
             "tab-separated file\n"
             f'  --metadata \'{{"source": "{sources.EMBEDDED}"}}\'  {sources.EMBEDDED_NOTE}'
         )
-    path = sources.EMBEDDED_FOLDER if source == sources.EMBEDDED else Path(source).expanduser().resolve()
-    if path.is_dir():
-        folder, suffixes = path, (*sources.SUFFIXES, *TAB_SEPARATED)
-        candidates = [folder / f"{FILE}{suffix}" for suffix in suffixes]
-        if not (files := [candidate for candidate in candidates if candidate.is_file()]):
-            others = sorted(entry.name for entry in folder.iterdir() if entry.suffix in suffixes)
-            raise RowsError(
-                f"no rows of {OPINIONQA.name!r} in {folder}: expected {FILE} with one of {', '.join(suffixes)}; "
-                f"found {', '.join(others) or 'no such files'}"
-            )
-        path = files[0]
-    elif not path.is_file():
+    given = sources.EMBEDDED_FOLDER if source == sources.EMBEDDED else Path(source).expanduser().resolve()
+    suffixes = (*sources.SUFFIXES, *TAB_SEPARATED)
+    candidates = (given, *(given / f"{FILE}{suffix}" for suffix in suffixes))
+    path = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if path is None:
+        others = [name for name in sources.file_names(source) if name.endswith(suffixes)]
         raise RowsError(
-            f'source {source!r} is neither a file nor a folder; expected "{sources.EMBEDDED}", the path of a file of '
-            f"OpinionQA's rows, or the path of a folder with {FILE}.jsonl"
+            f'no rows of {OPINIONQA.name!r} at {source!r}; expected "{sources.EMBEDDED}", the path of a file, or the '
+            f"path of a folder with {FILE} and one of {', '.join(suffixes)}; found "
+            f"{', '.join(others) or 'no such files'}"
         )
     return _tab_separated(path) if path.suffix in TAB_SEPARATED else sources.from_file(path)
 
@@ -136,32 +133,25 @@ def _tab_separated(path: Path) -> Table:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             reader = csv.DictReader(lines, delimiter="\t", restkey="", strict=True)
             columns = tuple(reader.fieldnames or ())
-            rows = list(reader)
+            rows: list[dict[str, Any]] = list(reader)
     except (UnicodeDecodeError, csv.Error) as error:
         raise RowsError(
             f"{path}: not a tab-separated file in UTF-8 ({error}); a field with a quotation mark must be in quotation "
             "marks, with those inside of it doubled"
         ) from error
-    for column in ("question", "options"):
-        if column not in columns:
-            raise RowsError(
-                f"{path} has no column {column!r}; expected a tab-separated file with question and options; "
-                f"found {', '.join(columns) or 'nothing'}"
-            )
     if not rows:
         raise RowsError(f"{path}: no rows")
-    lists = tuple(column for column in columns if column in ("options", "option_ordinal"))
-    table_rows = []
     for number, row in enumerate(rows, start=1):
-        if "\t" in (row["question"] or ""):
+        if "\t" in (row.get("question") or ""):
             # A quotation mark at its beginning joined rows up to the next one.
             raise RowsError(
                 f"{path}, row {number}, field 'question': expected text without tabs, found {row['question']!r}; is a "
                 "quotation mark missing?"
             )
-        row_lists = {column: _list(f"{path}, row {number}", column, row[column]) for column in lists}
-        table_rows.append({"question": row["question"], **row_lists})
-    return Table(str(path), table_rows, ("question", *lists), {})
+        for column in LISTS:
+            if column in row:
+                row[column] = _list(f"{path}, row {number}", column, row[column])
+    return Table(str(path), rows, columns, {})
 
 
 def _list(where: str, column: str, text: str | None) -> Any:

@@ -14,7 +14,7 @@ them in one batch. Log-likelihoods pass through unchanged.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -95,15 +95,10 @@ mcq_rules = partial(ReadingFilter, RULES)
 mcq_classifier = ReadingFilter
 """A trained classifier."""
 
-FILTERS: Mapping[str, Callable[..., ReadingFilter]] = {
-    "mcq_string_match": mcq_string_match,
-    "mcq_rules": mcq_rules,
-    "mcq_classifier": mcq_classifier,
-    "mcq_llm": mcq_llm,
-}
-
-for _name, _filter in FILTERS.items():
-    lm.register(_name, _filter)
+lm.register("mcq_string_match", mcq_string_match)
+lm.register("mcq_rules", mcq_rules)
+lm.register(CLASSIFIER, mcq_classifier)
+lm.register("mcq_llm", mcq_llm)
 
 Pipeline = Mapping[str, Any]
 

@@ -53,11 +53,9 @@ def white_space(
     template_space = None if gen_prefix else _space_of_template(template, prompt)
     spaces = tuple(dict.fromkeys(space for space in (delimiter, "", " ", template_space) if space is not None))
     encode = getattr(asking.lm, "tok_encode", None)
-    return (
-        spaces
-        if encode is None
-        else _space_of_tokenizer(encode, prompt, letters, spaces, template_space) or (delimiter,)
-    )
+    if encode is None:
+        return spaces
+    return _space_of_tokenizer(encode, prompt, letters, spaces, template_space) or (delimiter,)
 
 
 def _space_of_template(template: Callable[..., Any], prompt: str) -> str | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache, reduce
+from functools import reduce
 from operator import add, sub
 from typing import TYPE_CHECKING, TypeVar
 
@@ -38,14 +38,8 @@ ALWAYS_SURE = ("string_match",)
 Number = TypeVar("Number", float, "NDArray[np.float64]")
 
 
-def entropy(counts: Iterable[int]) -> float:
+def entropy(counts: Collection[int]) -> float:
     """Return the entropy, in nats, of the counts of the outcomes; 0 if only one occurred."""
-    # The same few patterns of counts recur, and the sum is exact in any order.
-    return _entropy(tuple(sorted(counts)))
-
-
-@lru_cache(maxsize=4096)
-def _entropy(counts: tuple[int, ...]) -> float:
     total = sum(counts)
     # log(n / c), not -log(c / n): a single outcome gives 0, not -0.
     return math.fsum(count / total * math.log(total / count) for count in counts)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, cached_property
@@ -33,9 +32,9 @@ from lm_eval_ext.families.paired_mcq.datasets import (
 from lm_eval_ext.families.paired_mcq.filters import pipelines
 from lm_eval_ext.families.paired_mcq.first_tokens import white_space
 from lm_eval_ext.families.paired_mcq.prompt import INSTRUCTIONS, LETTERS, Prompt
-from lm_eval_ext.families.paired_mcq.rows import Questions, questions, rows, rows_hash
+from lm_eval_ext.families.paired_mcq.rows import questions, rows, rows_hash
 from lm_eval_ext.families.paired_mcq.scores import known, options_of, score
-from lm_eval_ext.harness.engines import NOT_TO_THINK, thinks_unless_told
+from lm_eval_ext.harness.engines import NOT_TO_THINK, thinks_unless_told, warn_once
 from lm_eval_ext.harness.family_task import Documents, FamilyTask, Share, as_dataset
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
 from lm_eval_ext.harness.versions import asked_once
@@ -144,13 +143,15 @@ class PairedMCQTask(FamilyTask):
     def documents(self) -> Documents:
         """Return the questions, each with its options in ten orders."""
         facts: dict[str, Any] = {"rows_hash": rows_hash(self._multiple_choice, self.source, self.row_seed)}
-        usable = questions(self._multiple_choice, self.source)
-        if usable.left_out:
-            facts["left_out"] = len(usable.left_out)
-            _warn_of(usable)
+        of_dataset = questions(self._multiple_choice, self.source)
+        usable, left_out = len(of_dataset.usable), of_dataset.left_out
+        if left_out:
+            facts["left_out"] = len(left_out)
+            total = usable + len(left_out)
+            warn_once(f"left out {len(left_out)} of {total} questions as unusable; the first: {left_out[0]}")
         share = None
         if not is_known(self._multiple_choice):
-            share = Share(self._multiple_choice.rows or len(usable.usable), len(usable.usable))
+            share = Share(self._multiple_choice.rows or usable, usable)
         return Documents(
             self._multiple_choice.split, _as_dataset(self._multiple_choice, self.source, self.row_seed), facts, share
         )
@@ -192,10 +193,7 @@ class PairedMCQTask(FamilyTask):
         except NotImplementedError as error:
             why = f"{type(lm).__name__} provides none"
             raise ValueError(f"{_needs_loglikelihoods(name, why)} ({error})") from error
-        except Exception as error:
-            if getattr(lm, "enable_thinking", False) and "enable_thinking" in str(error):
-                why = f"{type(lm).__name__} with enable_thinking=True provides none"
-                raise ValueError(_needs_loglikelihoods(name, why)) from error
+        except Exception:
             # The LM rejects an empty list, or fails for another reason, which the harness will report.
             return
 
@@ -276,13 +274,6 @@ def _expression(config: Mapping[str, Any], key: str) -> str:
         f"task {config['task']!r}: {key} {value!r} {problem}; expected a column, or a template over the columns as in "
         "'{{choices.text}}'"
     )
-
-
-@cache
-def _warn_of(questions: Questions) -> None:
-    left_out, total = len(questions.left_out), len(questions.left_out) + len(questions.usable)
-    message = "left out %d of %d unusable questions; the first: %s"
-    logging.getLogger(__name__).warning(message, left_out, total, questions.left_out[0])
 
 
 @cache

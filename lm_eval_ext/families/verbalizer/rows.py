@@ -1,4 +1,4 @@
-"""The nine datasets (Table 1, appendix B), and which of their rows are evaluated or shown (section 3.1, appendix A).
+"""The nine datasets (``datasets.yaml``), and which of their rows are evaluated or shown (section 3.1, appendix A).
 
 The selection depends only on the dataset, its golden labels and the seed, so every verbalizer sees the same rows.
 """
@@ -11,7 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from lm_eval_ext import sources
 from lm_eval_ext.metadata import digest, seeded_generator, spread_sample
@@ -44,42 +47,14 @@ class Classification:
     held_out: float | None = None
 
 
-def _glue(name: str, *labels: str) -> Classification:
-    return Classification(name, HubDataset("nyu-mll/glue", name), "validation", labels=labels)
+def _published(name: str, hub: Mapping[str, Any], labels: Sequence[str], **others: Any) -> Classification:
+    files = tuple(hub.get("data_files", {}).items())
+    return Classification(name, HubDataset(**{**hub, "data_files": files}), labels=tuple(labels), **others)
 
 
-_NLI = ("entailment", "neutral", "contradiction")
-_PARQUET = "refs/convert/parquet"  # the hub's own conversion of repositories that contain a loading script
-
+_FILE = Path(__file__).with_name("datasets.yaml")
 DATASETS: Mapping[str, Classification] = {
-    dataset.name: dataset
-    for dataset in (
-        _glue("sst2", "negative", "positive"),
-        Classification(
-            "fp",
-            HubDataset(
-                "takala/financial_phrasebank",
-                revision=_PARQUET,
-                # All annotators agree (appendix B). Without this, the hub joins four overlapping configurations.
-                data_files=(("train", "sentences_allagree/train/0000.parquet"),),
-            ),
-            "test",
-            labels=("negative", "neutral", "positive"),
-            held_out=0.2,
-        ),
-        Classification(
-            "emotion",
-            HubDataset("dair-ai/emotion", "split"),
-            "test",
-            labels=("sadness", "joy", "love", "anger", "fear", "surprise"),
-        ),
-        Classification("snli", HubDataset("stanfordnlp/snli"), "test", labels=_NLI, unlabelled=-1),
-        Classification("sick", HubDataset("RobZamp/sick", revision=_PARQUET), "test", labels=_NLI),
-        _glue("rte", "entailment", "not entailment"),
-        _glue("qqp", "not duplicate", "duplicate"),
-        _glue("mrpc", "not equivalent", "equivalent"),
-        Classification("subj", HubDataset("SetFit/subj"), "test", labels=("objective", "subjective")),
-    )
+    name: _published(name, **parts) for name, parts in yaml.safe_load(_FILE.read_text(encoding="utf-8")).items()
 }
 
 
@@ -241,23 +216,18 @@ def _golden_labels(selection: Selection, table: Table, values: Sequence[Any]) ->
         raise RowsError(f"{column}: no label {', '.join(missing)}; found {', '.join(names)}")
     as_text = f"{dataset.label_column}_text"  # some datasets also give the label's name
     texts = table.column(as_text) if as_text in table.columns else [None] * len(values)
-    by_name = {_same_name(name): name for name in names}
+    by_value: dict[int | str, str] = dict(enumerate(names)) | {_same_name(name): name for name in names}
+    if dataset.unlabelled is not None:
+        by_value[dataset.unlabelled] = ""
     golden = []
     for number, (value, text) in enumerate(zip(values, texts, strict=True), start=1):
         where = f"{table.origin}, row {number}, field {dataset.label_column!r}"
-        if isinstance(value, bool) or not isinstance(value, (int, str)):
-            raise RowsError(f"{where}: expected a label (a number or a name), found {value!r}")
-        if isinstance(value, int) and value == dataset.unlabelled:
-            golden.append("")
-            continue
-        if isinstance(value, int) and 0 <= value < len(names):
-            name = names[value]
-        elif isinstance(value, str) and _same_name(value) in by_name:
-            name = by_name[_same_name(value)]
-        else:
+        key = _same_name(value) if isinstance(value, str) else value
+        name = by_value.get(key) if isinstance(key, (int, str)) and not isinstance(key, bool) else None
+        if name is None:
             listed = ", ".join(f"{index} {label}" for index, label in enumerate(names))
             raise RowsError(f"{where}: unknown label {value!r}; expected one of {listed}")
-        if isinstance(text, str) and _same_name(text) != _same_name(name):
+        if name and isinstance(text, str) and _same_name(text) != _same_name(name):
             raise RowsError(f"{where}: {value!r} means {name!r} here, but the row's {as_text} is {text!r}")
         golden.append(name)
     return golden

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from statistics import mode
 from typing import Any, ClassVar, get_args
 
-import datasets
 import jinja2
 
 from lm_eval_ext import sources
@@ -72,7 +71,7 @@ class Target:
 
     def __call__(self, doc: Mapping[str, Any]) -> str:
         """Return the word for the row's golden label."""
-        return self.verbalizer.word(doc[GOLDEN])
+        return self.verbalizer.words[doc[GOLDEN]]
 
 
 FIRST_WORDING = "first_wording"
@@ -144,10 +143,14 @@ class VerbalizerTask(FamilyTask):
         self._chose_rows = rows is not None
         evaluated = None if rows == ALL else rows or EVALUATION_ROWS
         columns = _columns(name, config.get("doc_to_text"))
-        self._selection = Selection(dataset, columns, verbalizer.golden, self.source, evaluated, self.row_seed)
+        self._selection = Selection(dataset, columns, tuple(verbalizer.words), self.source, evaluated, self.row_seed)
         self._wording = 1
         self._prompts = self._in_wordings(name, config["doc_to_text"]) if self.paraphrases else ()
-        arguments = {"labels": list(verbalizer.words), "prior": list(verbalizer.prior), "prompt": config["doc_to_text"]}
+        arguments = {
+            "labels": list(verbalizer.words.values()),
+            "prior": list(verbalizer.prior.values()),
+            "prompt": config["doc_to_text"],
+        }
         if self.paraphrases:
             self.has = in_wordings(self.paraphrases)
             self.variants = (ROW, self.paraphrases)
@@ -172,8 +175,8 @@ class VerbalizerTask(FamilyTask):
             "dataset": dataset.name if is_known(dataset) else str(dataset.hub),
             **names,
             "prompting": PROMPTING[self._reads],
-            "label_words": dict(zip(verbalizer.golden, verbalizer.words, strict=True)),
-            "prior_words": dict(zip(verbalizer.golden, verbalizer.prior, strict=True)),
+            "label_words": verbalizer.words,
+            "prior_words": verbalizer.prior,
         }
 
     def _in_wordings(self, task: str, prompt: str) -> tuple[str, ...]:
@@ -183,9 +186,8 @@ class VerbalizerTask(FamilyTask):
             ValueError: the prompt is not that of Figure 7 or 8, so that what the other wordings say is not what it
                 says.
         """
-        dataset, verbalizer = self._selection.dataset, self._verbalizer
+        dataset, words = self._selection.dataset, self._verbalizer.words
         prefix = f"task {task!r}: metadata {PARAPHRASES} {self.paraphrases}"
-        words = dict(zip(verbalizer.golden, verbalizer.words, strict=True))
         if not is_known(dataset) or words.keys() != QUESTIONS[dataset.name].conditions.keys():
             raise ValueError(
                 f"{prefix}; there are other wordings only for the paper's nine datasets with their two labels each, "
@@ -206,8 +208,15 @@ class VerbalizerTask(FamilyTask):
         if not is_known(self._selection.dataset):
             rows, usable = len(evaluation_rows(self._selection)), usable_rows(self._selection)
             share = Share(rows, usable, ALL_ROWS if rows < usable and not self._chose_rows else "")
-        dataset = _as_dataset(self._selection, self.paraphrases)
-        return Documents(self.config.test_split, dataset, {"rows_hash": rows_hash(self._selection)}, share)
+        docs: Sequence[Mapping[str, Any]] = evaluation_rows(self._selection)
+        if self.paraphrases is not None:
+            docs = [
+                {**row, ROW: number, PARAPHRASE: wording}
+                for number, row in enumerate(docs)
+                for wording in range(1, self.paraphrases + 1)
+            ]
+        hashed = rows_hash(self._selection)
+        return Documents(self.config.test_split, as_dataset(docs, hashed), {"rows_hash": hashed}, share)
 
     def demonstrations(self, n: int) -> list[dict[str, Any]]:
         """Return the first ``n`` of the fixed, label-balanced demonstrations of appendix A, in the row's wording."""
@@ -226,17 +235,13 @@ class VerbalizerTask(FamilyTask):
         Raises:
             ValueError: the run has demonstrations and the task reads the conclusion of a chain of thought.
         """
-        n, name, facts = self.asking.num_fewshot, self.config.task, self.facts
-        if not n or self._reads == "first":
-            return
-        direct = f"{self._selection.dataset.name}_{facts['naturalness']}_{facts['verbalizer']}"
-        is_ours = name == f"verbalizer_cot_{direct}"
-        instead = f"verbalizer_{direct}" if is_ours else "a leaf that includes the template _direct"
-        raise ValueError(
-            f"task {name!r}: --num_fewshot {n}; a few-shot example would have to show a chain of thought, "
-            f'but the rows have only labels: "Let\'s think step by step. {self._verbalizer.words[0]}". '
-            f"Use {instead} with --num_fewshot {n}, or run this task with --num_fewshot 0"
-        )
+        n = self.asking.num_fewshot
+        if n and self._reads == "final":
+            raise ValueError(
+                f"task {self.config.task!r}: --num_fewshot {n}; a few-shot example would have to show a chain of "
+                "thought, but the rows have only labels. Use a task without cot in its name (the template _direct) "
+                f"with --num_fewshot {n}, or run this task with --num_fewshot 0"
+            )
 
     def doc_to_text(self, doc: dict[str, Any], doc_to_text: str | None = None) -> str:
         """Return the prompt of one row; the harness passes a separate template for demonstrations."""
@@ -266,24 +271,24 @@ class VerbalizerTask(FamilyTask):
         golden, verbalizer = doc[GOLDEN], self._verbalizer
         # A chain of thought names the tempting word before its conclusion, which tests how conclusions are read.
         direct = self._reads == "first"
-        thought = "" if direct else f'By itself this means "{verbalizer.prior_word(golden)}". '
+        thought = "" if direct else f'By itself this means "{verbalizer.prior[golden]}". '
         say = "{}" if direct else 'The final answer is "{}".'
         answers: dict[str, str | tuple[str, ...]] = {
-            "oracle": thought + say.format(verbalizer.word(golden)),
-            "prior": thought + say.format(verbalizer.prior_word(golden)),
-            "random": tuple(thought + say.format(word) for word in verbalizer.words),
+            "oracle": thought + say.format(verbalizer.words[golden]),
+            "prior": thought + say.format(verbalizer.prior[golden]),
+            "random": tuple(thought + say.format(word) for word in verbalizer.words.values()),
             CONSTANT: say.format(self._most_frequent_word),
         }
         if self.paraphrases:
             # Otherwise the word of another label.
-            obeys, label = doc[PARAPHRASE] == 1, verbalizer.golden.index(golden)
-            word = verbalizer.words[label if obeys else label - 1]
-            answers[FIRST_WORDING] = thought + say.format(word)
+            labels = list(verbalizer.words)
+            obeyed = golden if doc[PARAPHRASE] == 1 else labels[labels.index(golden) - 1]
+            answers[FIRST_WORDING] = thought + say.format(verbalizer.words[obeyed])
         return answers
 
     @cached_property
     def _most_frequent_word(self) -> str:
-        return self._verbalizer.word(mode(self.eval_docs[GOLDEN]))
+        return self._verbalizer.words[mode(self.eval_docs[GOLDEN])]
 
 
 def _defaults(reads: Reads, tokens: int) -> Mapping[str, Any]:
@@ -308,18 +313,6 @@ class ChainOfThoughtTask(VerbalizerTask):
     DEFAULTS = _defaults("final", 512)
 
 
-@cache
-def _as_dataset(selection: Selection, paraphrases: int | None) -> datasets.Dataset:
-    docs: Sequence[Mapping[str, Any]] = evaluation_rows(selection)
-    if paraphrases is not None:
-        docs = [
-            {**row, ROW: number, PARAPHRASE: wording}
-            for number, row in enumerate(docs)
-            for wording in range(1, paraphrases + 1)
-        ]
-    return as_dataset(docs, rows_hash(selection))
-
-
 def _verbalizer(task: str, choices: object, prior: object) -> Verbalizer:
     """Return the verbalizer of a leaf.
 
@@ -337,7 +330,7 @@ def _verbalizer(task: str, choices: object, prior: object) -> Verbalizer:
         raise ValueError(
             f"task {task!r}: prior names {', '.join(priors)}; expected the labels of doc_to_choice: {', '.join(words)}"
         )
-    return Verbalizer(tuple(words), tuple(words.values()), tuple(priors[golden] for golden in words))
+    return Verbalizer(dict(words), {golden: priors[golden] for golden in words})
 
 
 def _words(task: str, key: str, words: object) -> Mapping[str, str]:

@@ -48,23 +48,13 @@ class Verbalizer:
     """The label words of one task.
 
     Attributes:
-        golden: the golden label names, for example ``("negative", "positive")``.
-        words: the word that the prompt demands for each golden label.
+        words: the word that the prompt demands for each golden label, by the label's name, for example ``negative``.
         prior: the word that means each golden label by itself; the golden name if the label words have no such meaning
             (neutral verbalizers).
     """
 
-    golden: tuple[str, ...]
-    words: tuple[str, ...]
-    prior: tuple[str, ...]
-
-    def word(self, golden: str) -> str:
-        """Return the word that the prompt demands for a golden label."""
-        return self.words[self.golden.index(golden)]
-
-    def prior_word(self, golden: str) -> str:
-        """Return the word that means a golden label by itself."""
-        return self.prior[self.golden.index(golden)]
+    words: Mapping[str, str]
+    prior: Mapping[str, str]
 
     def score(self, answer: str, golden: str) -> dict[str, float]:
         """Score one answer.
@@ -78,12 +68,12 @@ class Verbalizer:
             means by itself; ``invalid_rate``: 1.0 if it is not a label word. If it is not, exactly one of
             ``empty_rate`` and the ``invalid_…`` of each kind is 1.0.
         """
-        invalid = answer not in self.words
+        invalid = answer not in self.words.values()
         kinds = {metric: float(invalid and answer == text) for metric, text in _MARKERS.items()}
-        kinds["invalid_prior"] = float(invalid and answer in self.prior)
+        kinds["invalid_prior"] = float(invalid and answer in self.prior.values())
         return {
-            "acc": float(answer == self.word(golden)),
-            "prior_rate": float(answer == self.prior_word(golden)),
+            "acc": float(answer == self.words[golden]),
+            "prior_rate": float(answer == self.prior[golden]),
             "invalid_rate": float(invalid),
             **kinds,
             "invalid_other": float(invalid and not any(kinds.values())),
@@ -134,10 +124,9 @@ def floors(docs: Iterable[Mapping[str, Any]], config: Mapping[str, Any]) -> Iter
     No other answer without content is right more often: ``ok``, a refusal and nothing name no label, and the prompt
     itself always names the same one.
     """
-    words, prior = config["metadata"]["label_words"], config["metadata"]["prior_words"]
-    verbalizer = Verbalizer(tuple(words), tuple(words.values()), tuple(prior[golden] for golden in words))
+    verbalizer = Verbalizer(config["metadata"]["label_words"], config["metadata"]["prior_words"])
     labels = [doc[GOLDEN] for doc in docs]
-    word = verbalizer.word(mode(labels))
+    word = verbalizer.words[mode(labels)]
     yield from ({CONSTANT: verbalizer.score(word, golden)} for golden in labels)
 
 

@@ -80,11 +80,10 @@ def test_every_reader_reads_its_case(reading_filter: ReadingFilter, text: str, e
     assert json.loads(said)["reading"] == expected
 
 
-@pytest.mark.parametrize("name", filters.FILTERS)
+@pytest.mark.parametrize("name", ["mcq_string_match", "mcq_rules", "mcq_classifier", "mcq_llm"])
 def test_the_harness_knows_the_filters_by_name(name: str) -> None:
-    assert get_filter(name) is filters.FILTERS[name]
-    module, _, attribute = AUTOLOADED[name].partition(":")
-    assert (module, getattr(filters, attribute)) == (filters.__name__, filters.FILTERS[name])
+    assert get_filter(name) is getattr(filters, name)
+    assert AUTOLOADED[name] == f"{filters.__name__}:{name}"
 
 
 def test_the_filters_import_no_torch() -> None:

@@ -99,7 +99,7 @@ def test_the_results_record_how_many_published_questions_are_left_out(
         task = make(f"paired_mcq_mmlu_{level}", {"source": str(tmp_path)})
         assert (len(task.eval_docs), task.config.metadata["left_out"]) == (10, 1)
     (message,) = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
-    assert message.startswith("left out 1 of 2 unusable questions")
+    assert message.startswith("left out 1 of 2 questions as unusable")
     assert message.endswith("mmlu_test.jsonl, row 2: expected options that differ from one another")
 
 

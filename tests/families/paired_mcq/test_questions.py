@@ -82,10 +82,10 @@ def test_a_folder_and_the_file_in_it_are_one_source(tmp_path: Path, name: str) -
 
 
 def test_a_missing_source_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RowsError, match=r"source 'nowhere\.jsonl' is neither a file nor a folder"):
+    with pytest.raises(RowsError, match=r"no rows of 'opinionqa' at 'nowhere\.jsonl'; expected .* found no such files"):
         asked("nowhere.jsonl")
     write_jsonl(tmp_path / "other.jsonl", [ROW])
-    with pytest.raises(RowsError, match=r"no rows of 'opinionqa' in .*expected opinionqa_test .*found other\.jsonl"):
+    with pytest.raises(RowsError, match=r"no rows of 'opinionqa' at .* with opinionqa_test .*; found other\.jsonl"):
         asked(str(tmp_path))
 
 

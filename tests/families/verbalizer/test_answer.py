@@ -106,7 +106,7 @@ def test_spelling_variants_of_words_have_one_plain_form() -> None:
 
 
 def test_the_kinds_are_disjoint_and_make_up_the_invalid_rate() -> None:
-    verbalizer = Verbalizer(golden=SENTIMENT, words=FOO_BAR, prior=SENTIMENT)
+    verbalizer = Verbalizer(dict(zip(SENTIMENT, FOO_BAR, strict=True)), dict(zip(SENTIMENT, SENTIMENT, strict=True)))
     for answer in (*map(marker, get_args(Invalid)), *SENTIMENT, "[invalid]", "what a user's own filter says"):
         scores = verbalizer.score(answer, "positive")
         assert scores["invalid_rate"] == 1.0

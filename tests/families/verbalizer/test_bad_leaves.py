@@ -73,18 +73,12 @@ def test_few_shot_examples_without_a_training_split_are_rejected(tmp_path: Path)
         task.sampler.sample(4)
 
 
-@pytest.mark.parametrize(
-    ("name", "instead"),
-    [
-        ("verbalizer_cot_rte_unnatural_no_yes", r"Use verbalizer_rte_unnatural_no_yes with --num_fewshot 4"),
-        ("toy_leaf", r"Use a leaf that includes the template _direct with --num_fewshot 4"),
-    ],
-)
-def test_a_chain_of_thought_takes_no_few_shot_examples(tmp_path: Path, name: str, instead: str) -> None:
+@pytest.mark.parametrize("name", ["verbalizer_cot_rte_unnatural_no_yes", "toy_leaf"])
+def test_a_chain_of_thought_takes_no_few_shot_examples(tmp_path: Path, name: str) -> None:
     cot = {"include": f"{tasks_dir()}/verbalizer/_cot", "training_split": "train"}
     task = load(tmp_path, cot) if name == "toy_leaf" else make(name)
     task.set_config("num_fewshot", 4)
-    with pytest.raises(ValueError, match=rf"task '{name}': --num_fewshot 4; .*Let's think step by step.*{instead}"):
+    with pytest.raises(ValueError, match=rf"task '{name}': --num_fewshot 4; .*Use a task without cot in its name"):
         task.build_all_requests(limit=2)
     task.set_config("num_fewshot", 0)
     task.build_all_requests(limit=2)

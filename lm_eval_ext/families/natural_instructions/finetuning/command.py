@@ -6,14 +6,13 @@ import argparse
 import difflib
 import fnmatch
 import json
-import os
 import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from lm_eval_ext.cli.parser import count
+from lm_eval_ext.cli.parser import count, seed
 from lm_eval_ext.cli.progress import counted
 from lm_eval_ext.families.natural_instructions.budget import NEW_TOKENS, budget_of
 from lm_eval_ext.families.natural_instructions.encodings import ALL_ENCODINGS, ENCODINGS
@@ -23,7 +22,6 @@ from lm_eval_ext.families.natural_instructions.finetuning.pairs import (
     pairs_hash,
     pairs_in,
     pairs_of,
-    summary_of,
 )
 from lm_eval_ext.families.natural_instructions.rows import PUBLISHED
 from lm_eval_ext.families.natural_instructions.subtasks import EVALUATION, SUBTASKS
@@ -68,8 +66,8 @@ def _export(options: argparse.Namespace) -> int:
         # ASCII works in any terminal or locale.
         print(json.dumps({**asdict(pair), "split": options.split}))
     sys.stdout.flush()
-    for line in summary_of(material):
-        print(line, file=sys.stderr)
+    for prepared in material:
+        print(prepared, file=sys.stderr)
     return 0
 
 
@@ -102,7 +100,6 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
 
 def _train(options: argparse.Namespace) -> int:
     is_specific = options.supervision == "task-specific"
-    _request(options)  # an unknown encoding is an error before anything is loaded
     subtasks = subtasks_named(options.subtasks or [DEFAULT_SUBTASKS[options.supervision]])
     plus = _plus(options, subtasks)
     if not is_specific and (evaluated := [name for name in subtasks if name in EVALUATION]):
@@ -119,8 +116,7 @@ def _train(options: argparse.Namespace) -> int:
     backend = trainee.backend_of(options.base)
     if backend != "causal" and options.rank:
         raise TrainingError(f"--rank is for causal models; {options.base} is an encoder-decoder, trained as a whole")
-    output = options.output.resolve()
-    models = {output / name: (name,) for name in subtasks} if is_specific else {output: subtasks}
+    models = {options.output / name: (name,) for name in subtasks} if is_specific else {options.output: subtasks}
     for folder, trained_on in models.items():
         _train_one(folder, trained_on, plus, options, backend)
     return 0
@@ -150,8 +146,8 @@ def _train_one(
     few = replace(request, instances=options.plus)
     names = [(name, request) for name in subtasks] + [(name, few) for name in plus]
     material = [pairs_of(name, "train", wanted, budget) for name, wanted in counted(names, " subtasks")]
-    for line in summary_of(material):
-        print(line, file=sys.stderr)
+    for prepared in material:
+        print(prepared, file=sys.stderr)
     if not (pairs := pairs_in(material)):
         raise TrainingError(
             f"{'; '.join(map(str, material))}. Nothing is left to train on; give files with more "
@@ -175,17 +171,15 @@ def _train_one(
     if trainee.is_trained(output, described):
         print(f"{output}: already trained", file=sys.stderr)
     else:
-        trainee.train(options.base, recipe, described, material, dev, output, trainee.chosen_device(options.device))
+        device = trainee.chosen_device(options.device)
+        trainee.train(options.base, recipe, described, material, dev, output.resolve(), device)
     print(f"{output}\n{_evaluation(output, subtasks[0], options, backend)}", flush=True)
 
 
 def _evaluation(output: Path, subtask: str, options: argparse.Namespace, backend: str) -> str:
     """Return the command that evaluates a model, as far as it is known: without tasks if none has this encoding."""
-    # Relative to the current folder, if it is in there.
-    relative = os.path.relpath(output)
-    model = str(output) if relative.startswith("..") else relative
     words = ["lm_eval", "--model", "hf", "--model_args"]
-    words.append(f"pretrained={model}" + (",backend=seq2seq" if backend == "seq2seq" else ""))
+    words.append(f"pretrained={output}" + (",backend=seq2seq" if backend == "seq2seq" else ""))
     if options.supervision == "generalization" and options.encoding in ENCODINGS:
         words += ["--tasks", f"natural_instructions_{options.encoding}"]
     elif options.supervision == "task-specific" and options.encoding in ENCODINGS and subtask in SUBTASKS:
@@ -200,39 +194,28 @@ def _add_pairs_to(parser: argparse.ArgumentParser, default_sets: str = "") -> No
     default = Request("")
     sets = default_sets or f"or {' or '.join(SETS)}"
     parser.add_argument("--subtasks", metavar="NAME", nargs="+", required=not default_sets, help=f"{NAMED}, {sets}")
-    parser.add_argument("--encoding", required=True, metavar="ENCODING", help="for example prompt, all or instance")
+    parser.add_argument(
+        "--encoding",
+        required=True,
+        choices=tuple(ALL_ENCODINGS),
+        metavar="ENCODING",
+        help="for example prompt, all or instance",
+    )
     parser.add_argument(
         "--source", default=default.source, help=f'"{HUB}" (the default), "{EMBEDDED}", or a folder with task files'
     )
     numbers = {
-        "evaluated": "how many instances of each subtask are evaluated: n in lm_eval's --metadata",
-        "instances": "at most N training instances of each subtask",
-        "seed": "seed of the splits and the training",
+        "evaluated": (count, "how many instances of each subtask are evaluated: n in lm_eval's --metadata"),
+        "instances": (count, "at most N training instances of each subtask"),
+        "seed": (seed, "seed of the splits and the training"),
     }
-    for name, text in numbers.items():
-        parser.add_argument(
-            f"--{name}",
-            metavar="N",
-            type=_seed if name == "seed" else count,
-            default=getattr(default, name),
-            help=f"{text} (default: %(default)s)",
-        )
-
-
-def _seed(text: str) -> int:
-    if not text.isdecimal() or int(text) >= 2**32:
-        raise argparse.ArgumentTypeError(f"expected a whole number from 0 to 2^32 - 1, found {text!r}")
-    return int(text)
+    for name, (type_of, text) in numbers.items():
+        given = {"metavar": "N", "type": type_of, "default": getattr(default, name)}
+        parser.add_argument(f"--{name}", **given, help=f"{text} (default: %(default)s)")
 
 
 def _request(options: argparse.Namespace) -> Request:
-    """Return which pairs to make of each subtask.
-
-    Raises:
-        TrainingError: there is no such encoding.
-    """
-    if options.encoding not in ALL_ENCODINGS:
-        raise TrainingError(f"--encoding {options.encoding}: expected one of {', '.join(ALL_ENCODINGS)}")
+    """Return which pairs to make of each subtask."""
     return Request(options.encoding, options.source, options.evaluated, options.instances, options.seed)
 
 

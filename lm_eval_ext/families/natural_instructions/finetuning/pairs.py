@@ -194,22 +194,6 @@ def pairs_in(material: Sequence[SubtaskPairs]) -> list[Pair]:
     return [pair for prepared in material for pair in prepared.pairs]
 
 
-def summary_of(material: Sequence[SubtaskPairs]) -> list[str]:
-    """Return a line for each subtask, and lines that compare the numbers with the paper's."""
-    lines = list(map(str, material))
-    for split, size in SIZES.items():
-        split_material = [prepared for prepared in material if prepared.split == split]
-        numbers = [len(prepared.pairs) for prepared in split_material]
-        short = [number for number in numbers if number < size]
-        if nothing := [prepared.subtask for prepared in split_material if not prepared.pairs]:
-            lines.append(f"{len(nothing)} of {len(numbers)} subtasks have no pairs: {', '.join(nothing)}")
-        if short:
-            least, most = min(short), max(short)
-            span = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-            lines.append(f"{len(short)} of {len(numbers)} subtasks have fewer pairs than the paper's {size:,}: {span}")
-    return lines
-
-
 def pairs_hash(*parts: Sequence[Pair]) -> str:
     """Return 16 hexadecimal digits that are equal if all pairs and their order are equal."""
     digest = hashlib.sha256()

@@ -65,11 +65,10 @@ def is_trained(output: Path, described: Mapping[str, Any]) -> bool:
         require_free(output)
         return False
     try:
-        content = json.loads(record.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise TrainingError(f"{record}: not JSON ({error}); delete its folder to train again") from error
-    recorded = content.get("recipe") if isinstance(content, dict) else None
-    known, wanted = recorded if isinstance(recorded, dict) else {}, json.loads(json.dumps(described))
+        known = dict(json.loads(record.read_text(encoding="utf-8"))["recipe"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise TrainingError(f"{record}: not the record of a training ({error!r}); give another --output") from error
+    wanted = json.loads(json.dumps(described))
     if different := [name for name in wanted if known.get(name) != wanted[name]]:
         values = "; ".join(f"{name} {known.get(name)!r:.80}, not {wanted[name]!r:.80}" for name in different)
         raise TrainingError(
@@ -105,7 +104,7 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
         TrainingError: the base cannot be loaded, the checkpoint belongs to another training, or the training diverges.
     """
     pairs, size = pairs_in(material), recipe.batch_size
-    with renamed_at_the_end(output) as folder, seeded(recipe.seed, device), _without_own_displays():
+    with renamed_at_the_end(output) as folder, seeded(recipe.seed, device):
         loaded = load_base(base)
         network = with_lora(loaded.network, recipe.rank).to(device)
         order, seeds = torch.Generator(), count(recipe.seed)
@@ -147,21 +146,6 @@ def train(  # noqa: PLR0913, PLR0917 # what is trained, how and where
         merged.save_pretrained(folder)
         loaded.tokenizer.save_pretrained(folder)
         (folder / RECORD).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-
-
-@contextmanager
-def _without_own_displays() -> Iterator[None]:
-    """Switch off the library's bars for loading and saving, and its remarks, in favor of our display."""
-    logging: Any = transformers.utils.logging  # some of its functions have no types
-    has_bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if has_bars:
-            logging.enable_progress_bar()
 
 
 @dataclass(frozen=True)
