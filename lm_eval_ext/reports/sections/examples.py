@@ -57,6 +57,11 @@ class Answer:
         """What no other answer has."""
         return self.run.model, self.run.task, self.row
 
+    @property
+    def about(self) -> tuple[EvaluatedModel, str]:
+        """What examples should be various in: the model and the dataset."""
+        return self.run.model, self.run.dataset
+
     @cached_property
     def line(self) -> Line:
         """Its line; of several draws, as if the first one, which is shown, were the only one.
@@ -258,7 +263,7 @@ def verdict_behaviors(published: str, applies: Callable[[Entry], object]) -> tup
 def choose(behaviors: Sequence[Sequence[Candidate]], most: int = MOST) -> list[Candidate]:
     """Return candidates for every behavior in turn: one of each, then a second of each, until there are enough.
 
-    For each behavior, the models shown least so far come first. No answer is shown twice.
+    For each behavior, the models shown least so far come first, and of these, the datasets. No answer is shown twice.
 
     Args:
         behaviors: the candidates for each behavior, the best first.
@@ -266,16 +271,16 @@ def choose(behaviors: Sequence[Sequence[Candidate]], most: int = MOST) -> list[C
     """
     remaining = [list(candidates) for candidates in behaviors]
     chosen: list[Candidate] = []
-    shown_of_model: Counter[EvaluatedModel] = Counter()
+    shown: Counter[EvaluatedModel | str] = Counter()
     while any(remaining) and len(chosen) < most:
         for candidates in remaining:
             answers = {candidate.answer.key for candidate in chosen}
             candidates[:] = [candidate for candidate in candidates if candidate.answer.key not in answers]
             if candidates and len(chosen) < most:
-                best = min(candidates, key=lambda candidate: shown_of_model[candidate.answer.run.model])
+                best = min(candidates, key=lambda candidate: [shown[of_run] for of_run in candidate.answer.about])
                 candidates.remove(best)
                 chosen.append(best)
-                shown_of_model[best.answer.run.model] += 1
+                shown.update(best.answer.about)
     # Examples of one behavior are shown together.
     order = {id(candidate): number for number, candidates in enumerate(behaviors) for candidate in candidates}
     return sorted(chosen, key=lambda candidate: order[id(candidate)])
