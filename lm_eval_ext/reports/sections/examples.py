@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -105,8 +105,6 @@ Hits = NDArray[np.bool_]
 """Whether each row of a run shows a behavior, shape (rows,)."""
 Shows = Callable[[Entry, Rows], Hits]
 """Returns which rows of a run show a behavior."""
-Pick = Callable[[TaskRun, Hits], int | None]
-"""Returns the index of the row that is shown; ``None`` if none shows the behavior."""
 
 
 def of_shown_draw(rows: Rows, metric: str) -> Floats:
@@ -119,25 +117,13 @@ def of_shown_draw(rows: Rows, metric: str) -> Floats:
     return rows.draws[metric][:, 0] if metric in rows.draws else rows.numbers(metric)
 
 
-def scored(
-    scores: Mapping[str, float], *, counts: Mapping[str, float] | None = None, unless: Collection[str] = ()
-) -> Shows:
-    """Return a function that finds rows by their scores; it finds none if the run lacks one of them.
-
-    Args:
-        scores: the value of each metric.
-        counts: of how many instructions, for metrics that count those that are followed.
-        unless: metrics that are not 1, if the run has them.
-    """
+def scored(scores: Mapping[str, float]) -> Shows:
+    """Return a function that finds rows by the value of each metric; it finds none if the run lacks one of them."""
 
     def shows(_entry: Entry, rows: Rows) -> Hits:
         hits = np.ones(len(rows), np.bool_)
         for metric, value in scores.items():
             hits &= of_shown_draw(rows, metric) == value
-        for metric, number in (counts or {}).items():
-            hits &= np.equal(rows.denominators.get(metric, 0.0), number)
-        for metric in unless:
-            hits &= of_shown_draw(rows, metric) != 1
         return hits
 
     return shows
@@ -221,23 +207,21 @@ class Behavior:
     beside: Callable[[Entry, Entry], object] | None = None
     beside_scores: Mapping[str, float] = field(default_factory=dict)
 
-    def __call__(self, entries: Iterable[Entry], pick: Pick = pick_by_task) -> Iterator[Candidate]:
+    def __call__(self, entries: Iterable[Entry]) -> Iterator[Candidate]:
         """Yield an answer of each run that has one."""
         sampled = [entry for entry in entries if entry.run.rows is not None]
-        for entry in sampled:
-            if not self.applies(entry):
-                continue
+        for entry in filter(self.applies, sampled):
             run, why = entry.run, self.why.format(**entry.facts)
             hits = self.shows(entry, rows_of(run))
             if self.beside is None:
-                if (row := pick(run, hits)) is not None:
+                if (row := pick_by_task(run, hits)) is not None:
                     yield Candidate(why, Answer(run, row))
                 continue
             matches = (match for match in sampled if match["model"] == entry["model"] and self.beside(entry, match))
             if (beside := next(matches, None)) is not None:
                 rows_in_beside = answers_in(beside.run, run)
                 beside_hits = scored(self.beside_scores)(beside, rows_of(beside.run))
-                if (row := pick(run, hits & (rows_in_beside >= 0) & beside_hits[rows_in_beside])) is not None:
+                if (row := pick_by_task(run, hits & (rows_in_beside >= 0) & beside_hits[rows_in_beside])) is not None:
                     yield Candidate(why, Answer(run, row), Answer(beside.run, int(rows_in_beside[row])))
 
 

@@ -18,7 +18,7 @@ from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Panel, Se
 from lm_eval_ext.reports.layout import COLUMN, drawn, floors_in_words, over_floor, panels, table
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.figures import captioned, captions
-from lm_eval_ext.reports.sections.paired_mcq.examples import candidates, details_of
+from lm_eval_ext.reports.sections.paired_mcq.examples import BEHAVIORS, details_of
 from lm_eval_ext.reports.sections.paired_mcq.measures import (
     ACCURACIES,
     AT_LEAST,
@@ -56,7 +56,7 @@ def section(evidence: Evidence) -> Section | None:
     if not family_runs:
         return None
     entries = entries_of(Study.of_family(evidence, FAMILY, facts, {}))
-    instructive, not_shown = examples(evidence.runs, candidates(entries), details_of)
+    instructive, not_shown = examples(evidence.runs, [behavior(entries) for behavior in BEHAVIORS], details_of)
     drawn_figures = (*figures(measured(evidence, entries)), *temperature_figures(evidence))
     return Section(FAMILY, *captions()[FAMILY], drawn_figures, instructive, (*_issues(family_runs), *not_shown))
 
