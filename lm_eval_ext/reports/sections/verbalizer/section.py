@@ -195,17 +195,7 @@ def invalid_answers(study: Study) -> Figure | None:
     if not cells.known().lines:
         return None
     drawn = panels(cells, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="share", higher_is_better=False)
-    figure = captioned("verbalizer_invalid", drawn, table(cells, HEADS), incomplete(study))
-    kinds_there = {
-        kind
-        for panel in drawn
-        if isinstance(mark := panel.mark, HeatMap)
-        for line in mark.values
-        for kind, share in zip(mark.columns, line, strict=True)
-        if share.exists and share.value
-    }
-    # The share of a single kind is the invalid rate.
-    return replace(figure, is_folded=len(kinds_there) == 1)
+    return captioned("verbalizer_invalid", drawn, table(cells, HEADS), incomplete(study))
 
 
 def _others(study: Study) -> Iterator[Figure]:
