@@ -18,15 +18,13 @@ from lm_eval_ext.reports.publishing.published import (
     every_eval_ever,
     hub_eval_results,
     published,
+    remarks_on,
 )
 from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results import PLACES
 from lm_eval_ext.results.files import files_at
-from lm_eval_ext.results.issue import named
 from lm_eval_ext.results.load import GivenName
-from lm_eval_ext.results.models import missing_answers
 from lm_eval_ext.results.places import opened
-from lm_eval_ext.results.truncation import truncated_prompts
 
 HUB_EVAL_RESULTS, EVERY_EVAL_EVER = "hub-eval-results", "every-eval-ever"
 OPTIONS: Mapping[str, Mapping[str, str]] = {
@@ -112,16 +110,8 @@ def _export(options: argparse.Namespace) -> int:
             written = hub_eval_results(models, benchmarks, options.source_url)
         contents = {options.output / path: content for path, content in written.items()}
     for model in models:
-        some = ", ".join(sorted({run.left_out_by for run in model.runs} - {""}))
-        missing = sorted(run.name for run in model.runs if missing_answers(run.file).get(run.task))
-        truncated = sorted(run.name for run in model.runs if truncated_prompts(run))
-        for warned in (
-            some and f"made with {some}, so the scores are of some of the rows; the files say so",
-            missing and f"answers that were not recorded count as empty; the files say so: {named(missing)}",
-            truncated and f"prompts lost their beginnings; the files say so: {named(truncated)}",
-        ):
-            if warned:
-                print(f"lm-eval-ext: warning: {model.id}: {warned}", file=sys.stderr)
+        for remark in remarks_on(model.runs):
+            print(f"lm-eval-ext: warning: {model.id}: {remark}; the files say so", file=sys.stderr)
         if options.format == EVERY_EVAL_EVER and (numbers := list(model.left_out())):
             print(
                 f"lm-eval-ext: warning: {model.id}: left out, because it is not a score: "
