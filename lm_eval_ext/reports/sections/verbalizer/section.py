@@ -161,8 +161,7 @@ def by_kind(study: Study) -> Figure | None:
         for kind, members in kinds_by_prompting[entry["prompting"]].items():
             if entry["dataset"] in members:
                 entries.append(entry.with_facts(kind=kind, datasets=", ".join(members)))
-    # The datasets of which it is the mean are right above it.
-    return replace(by_part(study, entries, "kind", "datasets"), is_folded=True)
+    return by_part(study, entries, "kind", "datasets")
 
 
 def by_part(study: Study, entries: Iterable[Entry], part: str, *facts_beside: str) -> Figure:
