@@ -27,19 +27,11 @@ from lm_eval_ext.results.load import GivenName
 from lm_eval_ext.results.places import opened
 
 HUB_EVAL_RESULTS, EVERY_EVAL_EVER = "hub-eval-results", "every-eval-ever"
-OPTIONS: Mapping[str, Mapping[str, str]] = {
-    HUB_EVAL_RESULTS: {
-        "benchmark": "--benchmark NAME=OWNER/DATASET:TASK_ID for each task or group to publish: a benchmark dataset on "
-        "the hub, and the id of a task in its eval.yaml",
-        "source_url": "",
-    },
-    EVERY_EVAL_EVER: {
-        "organization": "--organization NAME: who ran the evaluation",
-        "relationship": "--relationship, which says what they are to the model's developer: one of "
-        f"{', '.join(RELATIONSHIPS)}",
-    },
+OPTIONS: Mapping[str, Mapping[str, bool]] = {
+    HUB_EVAL_RESULTS: {"benchmark": True, "source_url": False},
+    EVERY_EVAL_EVER: {"organization": True, "relationship": True},
 }
-"""The options of each format: what it needs and results do not say, or an empty text if it can do without."""
+"""The options of each format, and whether it needs them because results do not say it."""
 
 
 def add_publish_to(export: argparse.ArgumentParser) -> None:
@@ -70,7 +62,8 @@ def add_publish_to(export: argparse.ArgumentParser) -> None:
         default=[],
         type=_benchmark,
         metavar="NAME=OWNER/DATASET:TASK_ID",
-        help="hub-eval-results: publish the headline metric of this task or group as a result of this benchmark",
+        help="hub-eval-results: publish the headline metric of this task or group as a result of this benchmark, a "
+        "dataset on the hub, and of the task in its eval.yaml that has this id",
     )
     export.add_argument(
         "--source-url", metavar="URL", help="hub-eval-results: where readers find the results themselves"
@@ -128,9 +121,12 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _require_options(options: argparse.Namespace) -> None:
-    needed = OPTIONS[options.format].items()
-    if missing := [description for name, description in needed if description and not getattr(options, name)]:
-        raise ReportError(f"the format {options.format} needs what results do not say; give {'; and '.join(missing)}")
+    needed = [name for name, is_needed in OPTIONS[options.format].items() if is_needed]
+    if missing := [f"--{name}" for name in needed if not getattr(options, name)]:
+        raise ReportError(
+            f"the format {options.format} needs what results do not say; give {' and '.join(missing)}, which "
+            "lm-eval-ext publish --help explains"
+        )
     for form, names in OPTIONS.items():
         for name in names:
             if form != options.format and getattr(options, name):

@@ -56,8 +56,8 @@ def test_a_file_for_each_model_is_written_and_printed(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (HUB, r"needs what results do not say; give --benchmark NAME=OWNER/DATASET:TASK_ID for each task or group"),
-        (EEE, r"give --organization NAME: who ran the evaluation; and --relationship, which says"),
+        (HUB, r"format hub-eval-results needs what results do not say; give --benchmark, which .* --help explains"),
+        (EEE, r"needs what results do not say; give --organization and --relationship, which"),
         ([*EEE, *EVALUATOR, *BENCHMARK], r"--benchmark belongs to --format hub-eval-results, not to every-eval-ever"),
         ([*HUB, *BENCHMARK, "--organization", "a"], r"--organization belongs to --format every-eval-ever"),
         ([*HUB, *BENCHMARK], r"give it as --model-id RUNS=OWNER/NAME"),
