@@ -131,27 +131,20 @@ class PublishedModel:
             ReportError: there is no such task or group, or the results have no figure of it.
         """
         by_task = {run.task: run for run in self.runs}
-        if name in by_task:
-            metric = by_task[name].headline.name
-            headline = next((score for score in self.scores() if (score.name, score.metric) == (name, metric)), None)
-            if headline is None:
-                raise ReportError(f"{self.id}, {name}: no figure of {metric} in the results")
-            return headline
         if name not in self.names():
             raise ReportError(f"{self.id}: no results of {name}; expected one of {named(self.names(), 20)}")
-        runs = [by_task[part] for part in self.groups[name]]
+        runs = tuple(by_task[task] for task in ((name,) if name in by_task else self.groups[name]))
         run, metric = runs[0], runs[0].headline.name
         entry = _entry(run.file.content["results"], name)
-        value = _number(entry.get(f"{metric},{run.reader}"))
+        value, error = (_number(entry.get(f"{metric}{what},{run.reader}")) for what in ("", "_stderr"))
         if value is None or len({of_task.file.path for of_task in runs}) > 1:
             raise ReportError(
-                f"{self.id}, {name}: no figure of {metric} for this group in the results; expected all of its tasks "
-                "from one run of the harness: run the group by its name, or publish its tasks"
+                f"{self.id}, {name}: no figure of {metric} in the results; of a group, expected all of its tasks from "
+                "one run of the harness: run the group by its name, or publish its tasks"
             )
-        error = _number(entry.get(f"{metric}_stderr,{run.reader}"))
         better, limits = run.headline.higher_is_better is not False, _described(run, metric).range
         rows = sum(of_task.count for of_task in runs)
-        return PublishedScore(name, metric, better, value, error, rows, limits, tuple(runs))
+        return PublishedScore(name, metric, better, value, error, rows, limits, runs)
 
 
 def published(
