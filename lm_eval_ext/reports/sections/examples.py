@@ -304,9 +304,8 @@ def render(
         except NoAnswerError as error:
             reasons[str(error)] += 1
         except UNREADABLE as error:
-            name = error.args[0] if isinstance(error, KeyError) else None
-            is_name = isinstance(name, str)
-            reasons[f"no {name!r}" if is_name else "a different format from what the harness writes"] += 1
+            lacks = f"no {error}" if isinstance(error, KeyError) else ""
+            reasons[lacks or "a different format from what the harness writes"] += 1
     if not reasons:
         return tuple(rendered), ()
     counted = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())

@@ -140,7 +140,7 @@ def _lost(run: TaskRun, easier: TaskRun) -> tuple[int, int, str] | None:
 _LOOSELY, *_REPAIRED = verdict_behaviors("IFEval", _once)
 BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
     Behavior(
-        "Follows all but one of {instructions} instructions, which counts as a failure at prompt level.",
+        "Breaks one of {instructions} instructions, which counts as a failure at prompt level.",
         lambda entry, rows: np.isclose(of_shown_draw(rows, INST_LEVEL), 1 - 1 / entry["instructions"]),
         _several,
     ),
