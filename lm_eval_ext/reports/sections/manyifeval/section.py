@@ -67,7 +67,9 @@ def section(evidence: Evidence) -> Section | None:
     placed = tuple(placements(evidence))
     if not study.entries and not placed:
         return None
-    instructive, issues = examples(evidence.runs, candidates(study), details_of)
+    # Those with most instructions first.
+    entries = sorted((*entries_of(study), *entries_of(study, repeat=True)), key=lambda entry: -entry["instructions"])
+    instructive, issues = examples(evidence.runs, [behavior(entries) for behavior in BEHAVIORS], details_of)
     return Section(FAMILY, *captions()[FAMILY], (*_figures(study), *placed, *refinement(study)), instructive, issues)
 
 
@@ -92,12 +94,6 @@ def _figures(study: Study) -> Iterator[Figure]:
 
 
 # Answers that show how many instructions at once affect a model.
-
-
-def candidates(study: Study) -> list[Iterable[Candidate]]:
-    """Return the answers that show each behavior; those with most instructions first."""
-    entries = sorted((*entries_of(study), *entries_of(study, repeat=True)), key=lambda entry: -entry["instructions"])
-    return [behavior(entries) for behavior in BEHAVIORS]
 
 
 def _once(entry: Entry) -> bool:

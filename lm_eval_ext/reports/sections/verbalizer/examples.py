@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Line, scored
+from lm_eval_ext.reports.sections.examples import Answer, Behavior, Line, scored
 from lm_eval_ext.reports.sections.verbalizer.runs import DIRECT, FLIPPED, GOLDEN, THOUGHT
-from lm_eval_ext.reports.study import Entry, Study
+from lm_eval_ext.reports.study import Entry
 
 Asked = tuple[tuple[str, str], Mapping[str, float]]
 """How a task prompts and its label words, and the scores of an answer."""
 MOST_READ = 80
 """The most characters of what was read of an answer."""
-
-
-def candidates(study: Study) -> list[Iterable[Candidate]]:
-    """Return the answers that show each behavior."""
-    own = (entry.with_facts(prompting=None, words=None) for entry in study.other_entries)
-    entries = (*study.entries, *own)
-    return [behavior(entries) for behavior in BEHAVIORS]
 
 
 def asked(entry: Entry) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from lm_eval_ext.reports.layout import COLUMN, floors_in_words, other_tasks, pan
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.sections.verbalizer.compared import chain_of_thought, few_shot, gaps, paraphrases
-from lm_eval_ext.reports.sections.verbalizer.examples import candidates, details_of
+from lm_eval_ext.reports.sections.verbalizer.examples import BEHAVIORS, details_of
 from lm_eval_ext.reports.sections.verbalizer.runs import (
     ACCURACY,
     DIRECT,
@@ -60,7 +60,9 @@ def section(evidence: Evidence) -> Section | None:
     study = Study.of_family(evidence, FAMILY, facts, orders)
     if not (study.entries or study.other_entries):
         return None
-    instructive, issues = examples(evidence.runs, candidates(study), details_of)
+    own = (entry.with_facts(prompting=None, words=None) for entry in study.other_entries)
+    entries = (*study.entries, *own)
+    instructive, issues = examples(evidence.runs, [behavior(entries) for behavior in BEHAVIORS], details_of)
     figures = tuple(figure for figure in _figures(study) if figure is not None)
     return Section(FAMILY, *captions()[FAMILY], figures, instructive, issues)
 
