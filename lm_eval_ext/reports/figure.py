@@ -247,7 +247,6 @@ class Figure:
         panels: none if the values have no common scale.
         table: every number that is drawn.
         issues: what is missing and why.
-        is_folded: whether the page shows its title only, until a reader opens it: another figure has most of it.
     """
 
     name: str
@@ -256,7 +255,6 @@ class Figure:
     panels: tuple[Panel, ...]
     table: Table
     issues: tuple[Issue, ...] = ()
-    is_folded: bool = False
 
 
 @dataclass(frozen=True)

@@ -18,30 +18,20 @@ from lm_eval_ext.reports.publishing.published import (
     every_eval_ever,
     hub_eval_results,
     published,
+    remarks_on,
 )
 from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results import PLACES
 from lm_eval_ext.results.files import files_at
-from lm_eval_ext.results.issue import named
 from lm_eval_ext.results.load import GivenName
-from lm_eval_ext.results.models import missing_answers
 from lm_eval_ext.results.places import opened
-from lm_eval_ext.results.truncation import truncated_prompts
 
 HUB_EVAL_RESULTS, EVERY_EVAL_EVER = "hub-eval-results", "every-eval-ever"
-OPTIONS: Mapping[str, Mapping[str, str]] = {
-    HUB_EVAL_RESULTS: {
-        "benchmark": "--benchmark NAME=OWNER/DATASET:TASK_ID for each task or group to publish: a benchmark dataset on "
-        "the hub, and the id of a task in its eval.yaml",
-        "source_url": "",
-    },
-    EVERY_EVAL_EVER: {
-        "organization": "--organization NAME: who ran the evaluation",
-        "relationship": "--relationship, which says what they are to the model's developer: one of "
-        f"{', '.join(RELATIONSHIPS)}",
-    },
+OPTIONS: Mapping[str, Mapping[str, bool]] = {
+    HUB_EVAL_RESULTS: {"benchmark": True, "source_url": False},
+    EVERY_EVAL_EVER: {"organization": True, "relationship": True},
 }
-"""The options of each format: what it needs and results do not say, or an empty text if it can do without."""
+"""The options of each format, and whether it needs them because results do not say it."""
 
 
 def add_publish_to(export: argparse.ArgumentParser) -> None:
@@ -72,7 +62,8 @@ def add_publish_to(export: argparse.ArgumentParser) -> None:
         default=[],
         type=_benchmark,
         metavar="NAME=OWNER/DATASET:TASK_ID",
-        help="hub-eval-results: publish the headline metric of this task or group as a result of this benchmark",
+        help="hub-eval-results: publish the headline metric of this task or group as a result of this benchmark, a "
+        "dataset on the hub, and of the task in its eval.yaml that has this id",
     )
     export.add_argument(
         "--source-url", metavar="URL", help="hub-eval-results: where readers find the results themselves"
@@ -112,16 +103,8 @@ def _export(options: argparse.Namespace) -> int:
             written = hub_eval_results(models, benchmarks, options.source_url)
         contents = {options.output / path: content for path, content in written.items()}
     for model in models:
-        some = ", ".join(sorted({run.left_out_by for run in model.runs} - {""}))
-        missing = sorted(run.name for run in model.runs if missing_answers(run.file).get(run.task))
-        truncated = sorted(run.name for run in model.runs if truncated_prompts(run))
-        for warned in (
-            some and f"made with {some}, so the scores are of some of the rows; the files say so",
-            missing and f"answers that were not recorded count as empty; the files say so: {named(missing)}",
-            truncated and f"prompts lost their beginnings; the files say so: {named(truncated)}",
-        ):
-            if warned:
-                print(f"lm-eval-ext: warning: {model.id}: {warned}", file=sys.stderr)
+        for remark in remarks_on(model.runs):
+            print(f"lm-eval-ext: warning: {model.id}: {remark}; the files say so", file=sys.stderr)
         if options.format == EVERY_EVAL_EVER and (numbers := list(model.left_out())):
             print(
                 f"lm-eval-ext: warning: {model.id}: left out, because it is not a score: "
@@ -138,9 +121,12 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _require_options(options: argparse.Namespace) -> None:
-    needed = OPTIONS[options.format].items()
-    if missing := [description for name, description in needed if description and not getattr(options, name)]:
-        raise ReportError(f"the format {options.format} needs what results do not say; give {'; and '.join(missing)}")
+    needed = [name for name, is_needed in OPTIONS[options.format].items() if is_needed]
+    if missing := [f"--{name}" for name in needed if not getattr(options, name)]:
+        raise ReportError(
+            f"the format {options.format} needs what results do not say; give {' and '.join(missing)}, which "
+            "lm-eval-ext publish --help explains"
+        )
     for form, names in OPTIONS.items():
         for name in names:
             if form != options.format and getattr(options, name):

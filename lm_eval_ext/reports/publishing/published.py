@@ -79,19 +79,6 @@ class PublishedScore:
         """The run of the task, or of one task of the group."""
         return self.runs[0]
 
-    @property
-    def remarks(self) -> list[str]:
-        """What is missing behind the figure: rows, answers, or parts of prompts."""
-        remarks = [
-            f"{option}: only some of the rows" for option in sorted({run.left_out_by for run in self.runs} - {""})
-        ]
-        if missing := sum(missing_answers(run.file).get(run.task, 0) for run in self.runs):
-            remarks.append(f"{missing} answers were not recorded and count as empty")
-        if truncated := sum(run.count * truncated_prompts(run) for run in self.runs):
-            share = 100 * truncated / sum(run.count for run in self.runs)
-            remarks.append(f"the context had no room for the beginning of {share:.1f} % of the prompts")
-        return remarks
-
 
 @dataclass(frozen=True)
 class PublishedModel:
@@ -123,7 +110,7 @@ class PublishedModel:
             for metric in run.metrics:
                 described, value = _described(run, metric), run.figure(metric)
                 if (better := described.higher_is_better) is not None and value is not None:
-                    error = _number(run.figures.get(f"{metric}_stderr,{run.reader}"))
+                    error = run.standard_error(metric)
                     yield PublishedScore(run.task, metric, better, value, error, run.count, described.range, (run,))
 
     def left_out(self) -> Iterator[str]:
@@ -144,27 +131,20 @@ class PublishedModel:
             ReportError: there is no such task or group, or the results have no figure of it.
         """
         by_task = {run.task: run for run in self.runs}
-        if name in by_task:
-            metric = by_task[name].headline.name
-            headline = next((score for score in self.scores() if (score.name, score.metric) == (name, metric)), None)
-            if headline is None:
-                raise ReportError(f"{self.id}, {name}: no figure of {metric} in the results")
-            return headline
         if name not in self.names():
             raise ReportError(f"{self.id}: no results of {name}; expected one of {named(self.names(), 20)}")
-        runs = [by_task[part] for part in self.groups[name]]
+        runs = tuple(by_task[task] for task in ((name,) if name in by_task else self.groups[name]))
         run, metric = runs[0], runs[0].headline.name
         entry = _entry(run.file.content["results"], name)
-        value = _number(entry.get(f"{metric},{run.reader}"))
+        value, error = (_number(entry.get(f"{metric}{what},{run.reader}")) for what in ("", "_stderr"))
         if value is None or len({of_task.file.path for of_task in runs}) > 1:
             raise ReportError(
-                f"{self.id}, {name}: no figure of {metric} for this group in the results; expected all of its tasks "
-                "from one run of the harness: run the group by its name, or publish its tasks"
+                f"{self.id}, {name}: no figure of {metric} in the results; of a group, expected all of its tasks from "
+                "one run of the harness: run the group by its name, or publish its tasks"
             )
-        error = _number(entry.get(f"{metric}_stderr,{run.reader}"))
         better, limits = run.headline.higher_is_better is not False, _described(run, metric).range
         rows = sum(of_task.count for of_task in runs)
-        return PublishedScore(name, metric, better, value, error, rows, limits, tuple(runs))
+        return PublishedScore(name, metric, better, value, error, rows, limits, runs)
 
 
 def published(
@@ -204,6 +184,17 @@ def published(
     return tuple(published_model for _, (_, published_model) in sorted(models.items())), all_runs
 
 
+def remarks_on(runs: Sequence[TaskRun]) -> list[str]:
+    """Return what is missing behind the figures of runs: rows, answers, or parts of prompts."""
+    remarks = [f"{option}: only some of the rows" for option in sorted({run.left_out_by for run in runs} - {""})]
+    if missing := sum(missing_answers(run.file).get(run.task, 0) for run in runs):
+        remarks.append(f"{missing} answers were not recorded and count as empty")
+    if truncated := sum(run.count * truncated_prompts(run) for run in runs):
+        share = 100 * truncated / sum(run.count for run in runs)
+        remarks.append(f"the context had no room for the beginning of {share:.1f} % of the prompts")
+    return remarks
+
+
 def call_in_words(model: EvaluatedModel) -> str:
     """Return how a model was run, as far as readers need it: its type in the harness, and the arguments ``HOW``."""
     arguments = dict(model.arguments)
@@ -231,10 +222,7 @@ def _id(model: EvaluatedModel, label: str, runs: Sequence[TaskRun]) -> str:
 
 def _described(run: TaskRun, name: str) -> Metric:
     """Return a metric with the better direction and the limits that the results or its family say."""
-    try:
-        metric = run.schema.metric(name)
-    except KeyError:
-        metric = Metric(name, None, range=(-inf, inf))
+    metric = run.schema.known_metric(name) or Metric(name, None, range=(-inf, inf))
     stated = _entry(run.file.content.get("higher_is_better"), run.task).get(name)
     least, most = metric.range
     return replace(
@@ -295,7 +283,7 @@ def _notes(score: PublishedScore) -> str:
         call_in_words(run.model),
         *(SCORED_AGAIN if words.startswith(f"{RECORDED_ANSWERS}: ") else words for words in settings_of([run])),
     ]
-    return "; ".join((*facts, *score.remarks))
+    return "; ".join((*facts, *remarks_on(score.runs)))
 
 
 def every_eval_ever(models: Sequence[PublishedModel], organization: str, relationship: str) -> dict[Path, bytes]:
@@ -430,6 +418,6 @@ def _generation_config(score: PublishedScore) -> dict[str, Any]:
     if run.left_out_by:
         option, _, value = run.left_out_by.removeprefix("--").partition(" ")
         details[option] = value or "some of the rows"
-    if score.remarks:
-        details["remarks"] = "; ".join(score.remarks)
+    if remarks := remarks_on(score.runs):
+        details["remarks"] = "; ".join(remarks)
     return {"generation_args": arguments, "additional_details": details}

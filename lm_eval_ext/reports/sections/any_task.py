@@ -146,8 +146,7 @@ def _differences_figure(
     columns = ("task", "metric", "model", "change", "which is", "p (Holm)", "rows", "got better", "got worse")
     kinds = tuple(compared.verdict for _, compared in in_table)
     numbers = Table(columns, rows, "change" if is_share else "number", kinds)
-    is_folded = not is_share and len(rows) == 1
-    return Figure(name, title, reading, tuple(panels), numbers, tuple(issues), is_folded=is_folded)
+    return Figure(name, title, reading, tuple(panels), numbers, tuple(issues))
 
 
 @dataclass(frozen=True)
@@ -251,8 +250,7 @@ def score_figures(scores: Sequence[Score], runs: Runs) -> Iterator[Figure]:
         reading = f"{arrows} A score without an interval is not a known function of its rows."
         columns = ("task", "metric", "rows", *(runs.labels[model] for model in models))
         numbers = Table(columns, tuple(rows), "share" if is_share else "number", _kinds(listed, runs))
-        is_folded = not is_share and len(rows) == 1
-        yield Figure(name, title, reading, tuple(panels), numbers, is_folded=is_folded)
+        yield Figure(name, title, reading, tuple(panels), numbers)
 
 
 def _kinds(scores: Sequence[Score], runs: Runs) -> tuple[str, ...]:

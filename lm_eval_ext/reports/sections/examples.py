@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -57,6 +57,11 @@ class Answer:
         """What no other answer has."""
         return self.run.model, self.run.task, self.row
 
+    @property
+    def about(self) -> tuple[EvaluatedModel, str]:
+        """What examples should be various in: the model and the dataset."""
+        return self.run.model, self.run.dataset
+
     @cached_property
     def line(self) -> Line:
         """Its line; of several draws, as if the first one, which is shown, were the only one.
@@ -100,8 +105,6 @@ Hits = NDArray[np.bool_]
 """Whether each row of a run shows a behavior, shape (rows,)."""
 Shows = Callable[[Entry, Rows], Hits]
 """Returns which rows of a run show a behavior."""
-Pick = Callable[[TaskRun, Hits], int | None]
-"""Returns the index of the row that is shown; ``None`` if none shows the behavior."""
 
 
 def of_shown_draw(rows: Rows, metric: str) -> Floats:
@@ -114,25 +117,13 @@ def of_shown_draw(rows: Rows, metric: str) -> Floats:
     return rows.draws[metric][:, 0] if metric in rows.draws else rows.numbers(metric)
 
 
-def scored(
-    scores: Mapping[str, float], *, counts: Mapping[str, float] | None = None, unless: Collection[str] = ()
-) -> Shows:
-    """Return a function that finds rows by their scores; it finds none if the run lacks one of them.
-
-    Args:
-        scores: the value of each metric.
-        counts: of how many instructions, for metrics that count those that are followed.
-        unless: metrics that are not 1, if the run has them.
-    """
+def scored(scores: Mapping[str, float]) -> Shows:
+    """Return a function that finds rows by the value of each metric; it finds none if the run lacks one of them."""
 
     def shows(_entry: Entry, rows: Rows) -> Hits:
         hits = np.ones(len(rows), np.bool_)
         for metric, value in scores.items():
             hits &= of_shown_draw(rows, metric) == value
-        for metric, number in (counts or {}).items():
-            hits &= np.equal(rows.denominators.get(metric, 0.0), number)
-        for metric in unless:
-            hits &= of_shown_draw(rows, metric) != 1
         return hits
 
     return shows
@@ -216,23 +207,21 @@ class Behavior:
     beside: Callable[[Entry, Entry], object] | None = None
     beside_scores: Mapping[str, float] = field(default_factory=dict)
 
-    def __call__(self, entries: Iterable[Entry], pick: Pick = pick_by_task) -> Iterator[Candidate]:
+    def __call__(self, entries: Iterable[Entry]) -> Iterator[Candidate]:
         """Yield an answer of each run that has one."""
         sampled = [entry for entry in entries if entry.run.rows is not None]
-        for entry in sampled:
-            if not self.applies(entry):
-                continue
+        for entry in filter(self.applies, sampled):
             run, why = entry.run, self.why.format(**entry.facts)
             hits = self.shows(entry, rows_of(run))
             if self.beside is None:
-                if (row := pick(run, hits)) is not None:
+                if (row := pick_by_task(run, hits)) is not None:
                     yield Candidate(why, Answer(run, row))
                 continue
             matches = (match for match in sampled if match["model"] == entry["model"] and self.beside(entry, match))
             if (beside := next(matches, None)) is not None:
                 rows_in_beside = answers_in(beside.run, run)
                 beside_hits = scored(self.beside_scores)(beside, rows_of(beside.run))
-                if (row := pick(run, hits & (rows_in_beside >= 0) & beside_hits[rows_in_beside])) is not None:
+                if (row := pick_by_task(run, hits & (rows_in_beside >= 0) & beside_hits[rows_in_beside])) is not None:
                     yield Candidate(why, Answer(run, row), Answer(beside.run, int(rows_in_beside[row])))
 
 
@@ -258,7 +247,7 @@ def verdict_behaviors(published: str, applies: Callable[[Entry], object]) -> tup
 def choose(behaviors: Sequence[Sequence[Candidate]], most: int = MOST) -> list[Candidate]:
     """Return candidates for every behavior in turn: one of each, then a second of each, until there are enough.
 
-    For each behavior, the models shown least so far come first. No answer is shown twice.
+    For each behavior, the models shown least so far come first, and of these, the datasets. No answer is shown twice.
 
     Args:
         behaviors: the candidates for each behavior, the best first.
@@ -266,16 +255,16 @@ def choose(behaviors: Sequence[Sequence[Candidate]], most: int = MOST) -> list[C
     """
     remaining = [list(candidates) for candidates in behaviors]
     chosen: list[Candidate] = []
-    shown_of_model: Counter[EvaluatedModel] = Counter()
+    shown: Counter[EvaluatedModel | str] = Counter()
     while any(remaining) and len(chosen) < most:
         for candidates in remaining:
             answers = {candidate.answer.key for candidate in chosen}
             candidates[:] = [candidate for candidate in candidates if candidate.answer.key not in answers]
             if candidates and len(chosen) < most:
-                best = min(candidates, key=lambda candidate: shown_of_model[candidate.answer.run.model])
+                best = min(candidates, key=lambda candidate: [shown[of_run] for of_run in candidate.answer.about])
                 candidates.remove(best)
                 chosen.append(best)
-                shown_of_model[best.answer.run.model] += 1
+                shown.update(best.answer.about)
     # Examples of one behavior are shown together.
     order = {id(candidate): number for number, candidates in enumerate(behaviors) for candidate in candidates}
     return sorted(chosen, key=lambda candidate: order[id(candidate)])
@@ -315,9 +304,8 @@ def render(
         except NoAnswerError as error:
             reasons[str(error)] += 1
         except UNREADABLE as error:
-            name = error.args[0] if isinstance(error, KeyError) else None
-            is_name = isinstance(name, str)
-            reasons[f"no {name!r}" if is_name else "a different format from what the harness writes"] += 1
+            lacks = f"no {error}" if isinstance(error, KeyError) else ""
+            reasons[lacks or "a different format from what the harness writes"] += 1
     if not reasons:
         return tuple(rendered), ()
     counted = "; ".join(f"{reason} ({count})" for reason, count in reasons.items())

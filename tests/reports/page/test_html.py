@@ -331,16 +331,6 @@ def test_marks_tell_their_values_unless_there_are_many_models(models: int, tells
     assert (text.count("<title>") > 1, "Point at" in text) == (tells, tells)
 
 
-@pytest.mark.parametrize("is_folded", [False, True])
-def test_a_folded_figure_shows_its_title_only(is_folded: bool) -> None:
-    report = report_with(Table(("a",), (("cell",),)))
-    figure = replace(report.summary, is_folded=is_folded)
-    text = page(replace(report, sections=[Section("s", "S", "?", [replace(figure, name="other")])]))
-    summary = re.search(r'<figure id="other".*?<summary>(.*?)</summary>', text, re.DOTALL)
-    assert summary
-    assert ("<h3>title" in summary[1]) is is_folded
-
-
 def test_a_caption_has_two_sentences_at_most_and_leaves_the_statistics_to_the_page(known_runs: list[Path]) -> None:
     figures = build(load(known_runs)).figures
     assert len(figures) > 15

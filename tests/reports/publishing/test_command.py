@@ -56,8 +56,8 @@ def test_a_file_for_each_model_is_written_and_printed(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (HUB, r"needs what results do not say; give --benchmark NAME=OWNER/DATASET:TASK_ID for each task or group"),
-        (EEE, r"give --organization NAME: who ran the evaluation; and --relationship, which says"),
+        (HUB, r"format hub-eval-results needs what results do not say; give --benchmark, which .* --help explains"),
+        (EEE, r"needs what results do not say; give --organization and --relationship, which"),
         ([*EEE, *EVALUATOR, *BENCHMARK], r"--benchmark belongs to --format hub-eval-results, not to every-eval-ever"),
         ([*HUB, *BENCHMARK, "--organization", "a"], r"--organization belongs to --format every-eval-ever"),
         ([*HUB, *BENCHMARK], r"give it as --model-id RUNS=OWNER/NAME"),
@@ -111,7 +111,7 @@ def test_a_run_of_some_rows_says_so_everywhere(
         content["config"]["limit"] = limit
         content["n-samples"][SST2]["original"] += 1
     assert notes(run).endswith(f"{option}: only some of the rows")
-    assert f"warning: a/b: made with {option}, so the scores are of some of the rows" in capsys.readouterr().err
+    assert f"warning: a/b: {option}: only some of the rows; the files say so\n" in capsys.readouterr().err
 
 
 def test_prompts_that_were_cut_off_and_missing_answers_are_said_everywhere(
@@ -120,13 +120,13 @@ def test_prompts_that_were_cut_off_and_missing_answers_are_said_everywhere(
     with edited(run) as content:
         content["results"][SST2]["prompt_truncated_rate,answer"] = 0.25
         content["config"]["recorded"] = {"missing": {SST2: 3}}
-    assert notes(run).endswith(
-        "; 3 answers were not recorded and count as empty; the context had no room for the beginning of 25.0 % of the "
-        "prompts"
+    remarks = (
+        "3 answers were not recorded and count as empty",
+        "the context had no room for the beginning of 25.0 % of the prompts",
     )
+    assert notes(run).endswith("; " + "; ".join(remarks))
     said = capsys.readouterr().err
-    assert f"warning: a/b: answers that were not recorded count as empty; the files say so: {SST2}\n" in said
-    assert f"warning: a/b: prompts lost their beginnings; the files say so: {SST2}\n" in said
+    assert all(f"warning: a/b: {remark}; the files say so\n" in said for remark in remarks)
 
 
 def test_a_score_that_is_no_number_is_left_out_and_named(

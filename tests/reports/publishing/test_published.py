@@ -7,6 +7,7 @@ import re
 from importlib.util import find_spec
 from math import inf
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import huggingface_hub
@@ -116,11 +117,24 @@ def test_the_figure_of_a_group_is_the_harness_s_own_and_its_record_is_valid(
     require_valid(record)
 
 
+def test_a_headline_has_its_own_direction_where_the_metric_has_none(
+    result_folder: ResultFolder, tmp_path: Path
+) -> None:
+    task = "text_mcq_opinionqa_low"
+    folder = copytree(result_folder("refuser", (task,), limit=10, answer_classifier="rules"), tmp_path / "run")
+    with edited(folder) as content:
+        content["configs"][task]["metadata"]["source"] = "hub"
+    headline = only(folder, GivenName(folder, ID)).headline(task)
+    assert (headline.metric, headline.value, headline.higher_is_better) == ("refusal", 1.0, False)
+
+
 def test_a_group_whose_tasks_are_of_two_runs_has_no_figure(tmp_path: Path) -> None:
     groups = {"both": [SST2, SNLI], SST2: [], SNLI: []}
     write_run(tmp_path, {SST2: right(5)}, group_subtasks=groups)
     write_run(tmp_path, {SNLI: right(5)}, group_subtasks=groups, stamp="2026-01-03T03-04-05.678901")
-    with pytest.raises(ReportError, match=r"owner/one, both: no figure of acc for this group .* or publish its tasks"):
+    with pytest.raises(
+        ReportError, match=r"owner/one, both: no figure of acc in the results; of a group, .* or publish its tasks"
+    ):
         only(tmp_path).headline("both")
 
 

@@ -66,7 +66,6 @@ def test_a_real_run_has_its_differences_and_its_scores(other_runs: list[Path]) -
     # What has another unit is drawn on no common scale.
     in_units = [shown["any_task_scores_in_units"], shown["any_task_differences_in_units"]]
     assert [one.panels for one in in_units] == [(), ()]
-    assert [one.is_folded for one in in_units] == [len(one.table.rows) == 1 for one in in_units]
 
 
 def test_the_clearest_differences_come_first(tmp_path: Path) -> None:

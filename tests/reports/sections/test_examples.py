@@ -26,6 +26,8 @@ from lm_eval_ext.results.runs import Runs
 from tests.harness.tasks import OF_FAMILY, evaluate
 from tests.reports.files import SST2, verbalizer_line, write_run
 from tests.reports.sections.reading_tables import section_on
+from tests.reports.sections.verbalizer.files import SNLI
+from tests.reports.sections.verbalizer.files import write_run as write_verbalizer_run
 
 CHAT = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is 1 odd?"}]
 
@@ -100,6 +102,13 @@ def test_models_take_turns(runs: Runs) -> None:
     of_behavior = [one for model in range(3) for one in candidates(runs, model, range(3), "")]
     names = [runs.labels[one.answer.run.model] for one in choose([of_behavior], most=6)]
     assert sorted(names) == sorted([*runs.labels.values()] * 2)
+
+
+def test_datasets_of_one_model_take_turns(tmp_path: Path) -> None:
+    write_verbalizer_run(tmp_path, {SST2: [0, 0], SNLI: [0, 0]})
+    runs = load([tmp_path])
+    behaviors = [[*candidates(runs, 0, [row], why), *candidates(runs, 1, [row], why)] for row, why in enumerate("ab")]
+    assert [one.answer.run.dataset for one in choose(behaviors, most=2)] == ["verbalizer snli", "verbalizer sst2"]
 
 
 def test_an_example_is_taken_verbatim_from_the_file(runs: Runs) -> None:
@@ -189,7 +198,7 @@ def test_what_is_said_of_an_answer_is_about_the_draw_that_is_shown(family: str, 
     for example in found.examples:
         assert example.answer == "ok"
         said = " ".join((example.why, *(f"{name}: {value}" for name, value in example.facts)))
-        for wrong in ("score: right", "all followed", "Follows all", "Follows one of two", "it follows all"):
+        for wrong in ("score: right", "all followed", "Follows all", "Follows one instruction", "it follows all"):
             assert wrong not in said, said
         if family == "hierarchy":
             (doc,) = (line["doc"] for line in drawn["samples"][task] if line["doc_id"] == example.row)

@@ -46,7 +46,7 @@ BEHAVIORS = (
         "The first answer follows the instructions by chance; the second, which was asked to, does not.",
         scored({FIRST_TURN: 1, HEADLINE: 0}),
     ),
-    Behavior("Follows one of two instructions.", scored({INST: 1}, counts={INST: 2})),
+    Behavior("Follows one instruction, but not all.", scored({INST: 1, HEADLINE: 0})),
     Behavior("Follows no instruction.", scored({INST: 0})),
     Behavior("Follows all instructions.", scored({STRICT: 1})),
 )

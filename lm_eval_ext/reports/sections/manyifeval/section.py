@@ -44,7 +44,7 @@ from lm_eval_ext.reports.sections.manyifeval.curves import (
 )
 from lm_eval_ext.reports.sections.manyifeval.refinement import refinement
 from lm_eval_ext.reports.sections.manyifeval.variants import placements, reliability, repetition, wide, wordings
-from lm_eval_ext.reports.study import Entry, Study, entries_by
+from lm_eval_ext.reports.study import Entry, Study
 from lm_eval_ext.results.rows import response_in
 from lm_eval_ext.results.runs import TaskRun, rows_of
 from lm_eval_ext.verifiers import MissingDataError, Response, instructions_of
@@ -67,7 +67,9 @@ def section(evidence: Evidence) -> Section | None:
     placed = tuple(placements(evidence))
     if not study.entries and not placed:
         return None
-    instructive, issues = examples(evidence.runs, candidates(study), details_of)
+    # Those with most instructions first.
+    entries = sorted((*entries_of(study), *entries_of(study, repeat=True)), key=lambda entry: -entry["instructions"])
+    instructive, issues = examples(evidence.runs, [behavior(entries) for behavior in BEHAVIORS], details_of)
     return Section(FAMILY, *captions()[FAMILY], (*_figures(study), *placed, *refinement(study)), instructive, issues)
 
 
@@ -94,19 +96,6 @@ def _figures(study: Study) -> Iterator[Figure]:
 # Answers that show how many instructions at once affect a model.
 
 
-def candidates(study: Study) -> list[list[Candidate]]:
-    """Return the answers that show each behavior; for each model, those with most instructions first."""
-    listed = sorted((*entries_of(study), *entries_of(study, repeat=True)), key=lambda entry: -entry["instructions"])
-    entries = [
-        entry.with_facts(one_less=entry["instructions"] - 1, s="s" * (entry["instructions"] > 1))
-        for entry in listed
-        if entry.run.rows is not None
-    ]
-    by_model = entries_by(entries, ["model"])
-    models = study.in_order("model", (model for (model,) in by_model))
-    return [[candidate for model in models for candidate in behavior(by_model[model,])] for behavior in BEHAVIORS]
-
-
 def _once(entry: Entry) -> bool:
     return not entry["repeat"]
 
@@ -117,41 +106,37 @@ def _several(entry: Entry) -> bool:
 
 def _curse(entries: Iterable[Entry]) -> Iterator[Candidate]:
     """Yield answers that violate an instruction that the model followed when there were fewer."""
-    runs = {entry["instructions"]: entry.run for entry in entries if _several(entry)}
-    for number, run in runs.items():
-        for fewer, easier in reversed([*runs.items()]):
-            if fewer >= number or easier.identity[0] != run.identity[0]:
-                continue
-            if lost := _lost(run, easier):
+    sampled = [entry for entry in entries if _several(entry) and entry.run.rows is not None]
+    for entry in sampled:
+        for fewer in reversed([match for match in sampled if match["model"] == entry["model"]]):
+            is_easier = fewer["instructions"] < entry["instructions"]
+            if is_easier and fewer.run.identity[0] == entry.run.identity[0] and (lost := _lost(entry.run, fewer.run)):
                 row, other_row, metric = lost
                 why = (
-                    f"The curse of instructions: it follows all {fewer} instructions, but with {number} it no longer "
-                    f"follows “{type_name(metric)}”, which was one of them."
+                    f"The curse of instructions: it follows all {fewer['instructions']} instructions, but with "
+                    f"{entry['instructions']} it no longer follows “{type_name(metric)}”, which was one of them."
                 )
-                yield Candidate(why, Answer(run, row), Answer(easier, other_row))
+                yield Candidate(why, Answer(entry.run, row), Answer(fewer.run, other_row))
                 break
 
 
 def _lost(run: TaskRun, easier: TaskRun) -> tuple[int, int, str] | None:
     """Return the rows of one task prompt in both runs where a type is no longer followed, and the type."""
-    rows, other_rows = rows_of(run), rows_of(easier)
-    metrics = [metric for metric in type_metrics(run) if metric in type_metrics(easier)]
-    followed = {metric: of_shown_draw(rows, metric) for metric in metrics}
-    follows_all = of_shown_draw(other_rows, PROMPT_LEVEL) == 1
-    for row, other_row in enumerate(answers_in(easier, run)):
-        if other_row < 0 or not follows_all[other_row]:
-            continue
-        for metric in metrics:
-            is_broken = followed[metric][row] < rows.denominators[metric][row]
-            if is_broken and other_rows.denominators[metric][other_row]:
-                return row, int(other_row), metric
+    rows, other_rows, places = rows_of(run), rows_of(easier), answers_in(easier, run)
+    followed_all = (places >= 0) & (of_shown_draw(other_rows, PROMPT_LEVEL) == 1)[places]
+    for metric in type_metrics(run):
+        if metric in easier.metrics:
+            is_broken = of_shown_draw(rows, metric) < rows.denominators[metric]
+            lost = np.flatnonzero(followed_all & is_broken & (other_rows.denominators[metric][places] > 0))
+            if len(lost):
+                return int(lost[0]), int(places[lost[0]]), metric
     return None
 
 
 _LOOSELY, *_REPAIRED = verdict_behaviors("IFEval", _once)
 BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
     Behavior(
-        "Follows {one_less} of {instructions} instructions, which counts as a failure at prompt level.",
+        "Breaks one of {instructions} instructions, which counts as a failure at prompt level.",
         lambda entry, rows: np.isclose(of_shown_draw(rows, INST_LEVEL), 1 - 1 / entry["instructions"]),
         _several,
     ),
@@ -177,7 +162,7 @@ BEHAVIORS: tuple[Callable[[Iterable[Entry]], Iterator[Candidate]], ...] = (
         ),
         {PROMPT_LEVEL: 1},
     ),
-    Behavior("Follows none of {instructions} instruction{s}.", scored({INST_LEVEL: 0}), _once),
+    Behavior("Follows none of its instructions ({instructions}).", scored({INST_LEVEL: 0}), _once),
     Behavior("Follows all {instructions} instructions.", scored({PROMPT_LEVEL: 1}), _several),
 )
 
@@ -189,11 +174,12 @@ def details_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
         return {metric.replace("_", " "): f"{100 * line[metric]:.1f} %" for metric in OF_REPORT if metric in line}
     ids: list[str] = line["doc"]["instruction_id_list"]
     judged, reason = _judged(line)
-    missed = _named(ids, [verdict["strict"] for verdict in judged]) if judged else _missed(answer.run, line)
-    details = {"instructions": str(len(ids)), "not followed (strict)": missed, **by_instruction(judged)}
-    if reason:
+    details = {"instructions": str(len(ids))}
+    if judged:
+        details |= {"not followed (strict)": _named(ids, [verdict["strict"] for verdict in judged])}
+        details |= by_instruction(judged)
+    else:
         details["each instruction"] = reason
-    if not judged:
         details["verdicts"] = ", ".join(
             f"{kind}: {'all followed' if line[f'prompt_level_{kind}_acc'] else 'not all'}"
             for kind in VERDICT_KINDS
@@ -223,7 +209,7 @@ def _judged(line: Line) -> tuple[list[Mapping[str, Any]], str]:
             "repaired": response.follows(instructions, "repaired"),
         }
     except UNREADABLE:
-        return [], ""
+        return [], "unknown: the samples lack what the checkers need"
     except (MissingDataError, OSError) as error:
         return [], f"cannot be judged here: {error}"
     recorded = (line.get(f"inst_level_{kind}_acc", nan) for kind in verdicts_by_kind)
@@ -236,17 +222,6 @@ def _judged(line: Line) -> tuple[list[Mapping[str, Any]], str]:
         }
         for index, instruction in enumerate(instructions)
     ], ""
-
-
-def _missed(run: TaskRun, line: Line) -> str:
-    """Return the types of instructions that are not followed, with how many of them, according to the scores."""
-    missed = {metric: line[metric][1] - line[metric][0] for metric in type_metrics(run)}
-    broken = [
-        f"{type_name(metric)} ({count} times)" if count > 1 else type_name(metric)
-        for metric, count in missed.items()
-        if count
-    ]
-    return ", ".join(broken) or ("none" if missed else "unknown")
 
 
 def _named(ids: list[str], verdicts: list[bool | None]) -> str:

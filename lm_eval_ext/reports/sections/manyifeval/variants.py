@@ -137,9 +137,7 @@ def wordings(study: Study) -> Iterator[Figure]:
             continue
         worded.sort(key=lambda pair: (pair[0].value, pair[1]))
         names = {wording: f"{wording[0].replace('_', ' ')}, wording {wording[1]}" for _, wording in worded}
-        clear = [names[wording] for change, wording in worded if change.high < 0]
-        costs = f"costs something in {named(clear, 3)}" if clear else "is not shown to cost anything"
-        issues.append(note(f"{model}: the wording {costs}; {len(worded)} wordings compared at once"))
+        issues.append(note(f"{model}: {len(worded)} wordings compared at once"))
         for change, wording in worded[:WORST]:
             lines[model, names[wording], texts[wording]] = {"accuracy": values[wording], less: change}
     if lines:
@@ -357,30 +355,24 @@ def _places_in_words(differences: Mapping[tuple[str, str], Difference]) -> str:
     if not differences:
         return f"no task has samples both {WORDS[PUBLISHED]} and at another place, so the places are not compared"
     adjusted = holm({" ".join(key): difference.mean.p for key, difference in differences.items()})
-    phrases: dict[str, list[str]] = {"less": [], "more": [], "alike": []}
+    phrases: dict[str, list[str]] = {"less": [], "more": []}
     for place in OTHERS:
-        at_place = {
-            task: (adjusted[f"{place} {task}"], difference.change.value)
+        clear = {
+            task: difference.change.value
             for (task_place, task), difference in differences.items()
-            if task_place == place
+            if task_place == place and adjusted[f"{place} {task}"] < SIGNIFICANT
         }
-        clear = {task: value for task, (p, value) in at_place.items() if p < SIGNIFICANT}
         for which, sign in (("less", -1), ("more", 1)):
             if changed_tasks := [task for task, value in clear.items() if sign * value > 0]:
                 first, *others = changed_tasks
                 points = f"{shown(clear[first], 'change')} points in {first}"
                 also = f"; also in {named(others)}" if others else ""
                 phrases[which].append(f"{WORDS[place]} ({points}{also})")
-        if at_place and not clear:
-            phrases["alike"].append(WORDS[place])
-    less, more, alike = phrases.values()
-    parts = [
-        f"it listens less {' and '.join(less)}" if less else "it is not shown to listen less anywhere",
-        f"more {' and '.join(more)}" if more else "",
-        f"no difference is shown {' or '.join(alike)}" if alike and (less or more) else "",
-    ]
+    less, more = phrases.values()
+    listens = f"it listens less {' and '.join(less)}" if less else "it is not shown to listen less anywhere"
+    listens += f"; more {' and '.join(more)}" if more else ""
     return (
-        f"{'; '.join(filter(None, parts))}. By the share of the instructions that are followed, compared with the same "
+        f"{listens}. By the share of the instructions that are followed, compared with the same "
         f"instructions {WORDS[PUBLISHED]}: p < {SIGNIFICANT:g} on the same rows, with Holm's correction for "
         f"{len(differences)} comparisons"
     )

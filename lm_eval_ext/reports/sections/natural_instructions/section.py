@@ -19,11 +19,13 @@ from lm_eval_ext.reports.layout import as_estimate, drawn, floors_in_words, over
 from lm_eval_ext.reports.sections.examples import (
     UNREADABLE,
     Answer,
+    Behavior,
     Candidate,
     Line,
     answers_in,
     examples,
     prompt_and_answer,
+    scored,
 )
 from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.sections.natural_instructions.runs import (
@@ -285,8 +287,8 @@ def _gap(evidence: Evidence, runs: Comparable, bounds: Mapping[str, TaskRun]) ->
 
 # Examples
 
-MOST_ANSWERS, MOST_LINES = 1500, 5
-"""How many answers are examined for failures that scores do not reveal, and how many of one task."""
+MOST_LINES = 5
+"""How many answers of a task are examined for failures that scores do not reveal."""
 POOR = 0.5
 """Answers with a ROUGE-L below this are examined for what went wrong."""
 
@@ -310,63 +312,52 @@ FAILURES: Mapping[str, Callable[[Line, str], bool]] = {
 """What is wrong with a poor answer; the first that applies counts."""
 UNSEEN = "The answer has little in common with the references."
 """For an answer that cannot be read; it is kept so that the report says that it cannot be shown."""
-PERFECT = "For comparison: an answer with a ROUGE-L of 100 %, which ignores case, punctuation and word endings."
+PERFECT = Behavior(
+    "For comparison: an answer with a ROUGE-L of 100 %, which ignores case, punctuation and word endings.",
+    scored({ROUGE_L: 1}),
+)
 
 
-def _candidates(runs: Comparable) -> list[list[Candidate]]:
+def _candidates(runs: Comparable) -> list[Iterable[Candidate]]:
     """Return the candidates for each behavior, the best first."""
     changes = [
         change for entries in entries_by(runs.entries, ["model"]).values() for change in _changes(entries, runs.base)
     ]
     gains = [candidate for change, candidate in sorted(changes, key=lambda pair: -pair[0]) if change > 0]
     losses = [candidate for change, candidate in sorted(changes, key=lambda pair: pair[0]) if change < 0]
-    sampled = [entry.run for entry in runs.entries if entry.run.rows is not None]
-    instructive = [gains, losses, *_failures(sampled)]
-    keys = {candidate.answer.key for candidate in chain.from_iterable(instructive)}
-    perfect = (Answer(run, int(row)) for run in sampled for row in np.flatnonzero(rows_of(run).values[ROUGE_L] == 1))
-    return [*instructive, [Candidate(PERFECT, answer) for answer in perfect if answer.key not in keys][:1]]
+    return [gains, losses, *_failures(runs.entries), PERFECT(runs.entries)]
 
 
 def _changes(entries: Sequence[Entry], base: str) -> Iterator[tuple[float, Candidate]]:
-    """Yield, for each encoding, the instance that gains the most over the base, and the one that loses the most."""
-    best: dict[tuple[str, str], tuple[float, Answer, Answer]] = {}
+    """Yield, for each run of a model, the instance that gains most over the base, and the one that loses most."""
     base_runs = {entry["subtask"]: entry.run for entry in entries if entry["encoding"] == base}
-    for run, encoding in ((entry.run, entry["encoding"]) for entry in entries):
-        beside = base_runs.get(str(run.metadata["subtask"]))
+    for entry in entries:
+        run, beside = entry.run, base_runs.get(entry["subtask"])
         if beside is None or beside is run or run.rows is None or beside.rows is None:
             continue
         places = answers_in(beside, run)
         differences = np.where(places < 0, np.nan, run.rows.values[ROUGE_L] - beside.rows.values[ROUGE_L][places])
         if np.isnan(differences).all():
             continue
-        for word, sign in (("better", 1), ("worse", -1)):
-            row = int(np.nanargmax(sign * differences))
-            change = float(differences[row])
-            if (encoding, word) not in best or sign * change > sign * best[encoding, word][0]:
-                best[encoding, word] = (change, Answer(run, row), Answer(beside, int(places[row])))
-    for (encoding, word), (change, answer, base_answer) in best.items():
-        why = f"The same instance is answered {word} with “{encoding}” than with “{base}”."
-        yield change, Candidate(why, answer, base_answer)
+        for word, row in (("better", int(np.nanargmax(differences))), ("worse", int(np.nanargmin(differences)))):
+            why = f"The same instance is answered {word} with “{entry['encoding']}” than with “{base}”."
+            yield float(differences[row]), Candidate(why, Answer(run, row), Answer(beside, int(places[row])))
 
 
-def _failures(runs: Sequence[TaskRun]) -> list[list[Candidate]]:
+def _failures(entries: Iterable[Entry]) -> list[Iterable[Candidate]]:
     """Return poor answers by what is wrong with them, one for each model."""
-    by_behavior: dict[str, dict[EvaluatedModel, Candidate]] = {why: {} for why in (*FAILURES, UNSEEN)}
-    poor = [
-        Answer(run, int(row))
-        for run in runs
-        for row in np.flatnonzero(rows_of(run).values[ROUGE_L] < POOR)[:MOST_LINES]
-    ]
-    # Evenly over models and tasks, and only some, because every line is read from its file.
-    for answer in poor[:: len(poor) // MOST_ANSWERS + 1]:
-        try:
-            _, text = prompt_and_answer(answer.line)
-            why = next((why for why, shows in FAILURES.items() if shows(answer.line, text)), None)
-        except UNREADABLE:
-            why = UNSEEN
-        if why:
-            by_behavior[why].setdefault(answer.run.model, Candidate(why, answer))
-    return [list(candidates.values()) for candidates in by_behavior.values()]
+    by_failure: dict[str, dict[EvaluatedModel, Candidate]] = {why: {} for why in (*FAILURES, UNSEEN)}
+    for run in (entry.run for entry in entries if entry.run.rows is not None):
+        for row in np.flatnonzero(rows_of(run).values[ROUGE_L] < POOR)[:MOST_LINES]:
+            answer = Answer(run, int(row))
+            try:
+                _, text = prompt_and_answer(answer.line)
+                why = next((why for why, shows in FAILURES.items() if shows(answer.line, text)), None)
+            except UNREADABLE:
+                why = UNSEEN
+            if why:
+                by_failure[why].setdefault(run.model, Candidate(why, answer))
+    return [candidates.values() for candidates in by_failure.values()]
 
 
 def details_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:

@@ -18,7 +18,7 @@ from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Panel, Se
 from lm_eval_ext.reports.layout import COLUMN, drawn, floors_in_words, over_floor, panels, table
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.figures import captioned, captions
-from lm_eval_ext.reports.sections.paired_mcq.examples import candidates, details_of
+from lm_eval_ext.reports.sections.paired_mcq.examples import BEHAVIORS, details_of
 from lm_eval_ext.reports.sections.paired_mcq.measures import (
     ACCURACIES,
     AT_LEAST,
@@ -56,7 +56,7 @@ def section(evidence: Evidence) -> Section | None:
     if not family_runs:
         return None
     entries = entries_of(Study.of_family(evidence, FAMILY, facts, {}))
-    instructive, not_shown = examples(evidence.runs, candidates(entries), details_of)
+    instructive, not_shown = examples(evidence.runs, [behavior(entries) for behavior in BEHAVIORS], details_of)
     drawn_figures = (*figures(measured(evidence, entries)), *temperature_figures(evidence))
     return Section(FAMILY, *captions()[FAMILY], drawn_figures, instructive, (*_issues(family_runs), *not_shown))
 
@@ -88,10 +88,6 @@ def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
     paired = [run for run in runs if run.metadata["paired"]]
     if unknown := sorted({f"{run.task} ({run.reader})" for run in paired if run.rows is not None and not doubts(run)}):
         yield note(f"How sure the reader is of a text is not shown, because the samples do not say: {named(unknown)}.")
-    if not paired:
-        yield note(
-            "No first-token probabilities were requested (text_mcq tasks), so only the texts' answers are shown."
-        )
 
 
 def _mismatch(results: Measured) -> Figure | None:
@@ -102,8 +98,7 @@ def _mismatch(results: Measured) -> Figure | None:
         return None
     columns = {"mismatch": "mismatch", "mismatch_refusal": f"mismatch: {part}"}
     bars = [*_in_parts(cells, "mismatch", "mismatch_refusal", part)]
-    issues, unsure = list[Issue](), ""
-    unsure_cells = having(cells, UNSURE)
+    unsure, unsure_cells = "", having(cells, UNSURE)
     if unsure_cells.lines:
         columns[UNSURE] = UNSURE
     if any(line[UNSURE].value > 0 for line in unsure_cells.lines.values()):
@@ -113,10 +108,8 @@ def _mismatch(results: Measured) -> Figure | None:
             f" Whatever the texts say of which the reader is unsure (certainty below {SURE:g}), the mismatch lies "
             f"between “{AT_LEAST}” and “{AT_MOST}” of the table."
         )
-    elif unsure_cells == cells:
-        issues.append(note("The reader was sure of every text."))
     numbers = table(in_order(cells.only(columns)), SUBJECT)
-    return captioned("paired_mcq_mismatch", bars, numbers, issues, unsure=unsure)
+    return captioned("paired_mcq_mismatch", bars, numbers, unsure=unsure)
 
 
 def _in_parts(cells: Cells, metric: str, part_metric: str, part: str) -> Iterator[Panel]:
@@ -274,8 +267,6 @@ def temperature_figures(evidence: Evidence) -> Iterator[Figure]:
     points = points.where(lambda about: (about["model"], about["dataset"], about["level"]) in swept)
     if not points.lines:
         return
-    if any(draws > 1 for draws in points.values("draws")):
-        issues.append(note("Several draws at one temperature: the mean over them is shown, and the table counts them."))
     for name, metrics, unit in _FIGURES:
         columns = {metric: heading for metric, heading in metrics.items() if points.only([metric]).known().lines}
         if columns:

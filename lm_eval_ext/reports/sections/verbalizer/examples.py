@@ -2,72 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from collections.abc import Mapping
 
-import numpy as np
-
-from lm_eval_ext.reports.sections.examples import Answer, Behavior, Candidate, Line, scored
+from lm_eval_ext.reports.sections.examples import Answer, Behavior, Line, scored
 from lm_eval_ext.reports.sections.verbalizer.runs import DIRECT, FLIPPED, GOLDEN, THOUGHT
-from lm_eval_ext.reports.study import Entry, Study, entries_by
-from lm_eval_ext.results.runs import rows_of
+from lm_eval_ext.reports.study import Entry
 
 Asked = tuple[tuple[str, str], Mapping[str, float]]
 """How a task prompts and its label words, and the scores of an answer."""
 MOST_READ = 80
 """The most characters of what was read of an answer."""
-ENOUGH = 3
-"""The fewest models for which “most models” means anything."""
-
-
-def candidates(study: Study) -> list[list[Candidate]]:
-    """Return the answers that show each behavior."""
-    own = (entry.with_facts(prompting=None, words=None) for entry in study.other_entries)
-    by_model = entries_by((*study.entries, *own), ["model"])
-    models = study.in_order("model", (model for (model,) in by_model))
-    order = [*dict.fromkeys((entry.run.model, entry.run.dataset) for entry in study.entries)]
-    behaviors: list[Callable[[list[Entry]], Iterator[Candidate]]] = [*BEHAVIORS]
-    behaviors.insert(3, partial(against_the_others, study))
-    by_behavior = []
-    for number, behavior in enumerate(behaviors):
-        behavior_candidates: list[Candidate] = []
-        for index, model in enumerate(models):
-            model_candidates = list(behavior(by_model[model,]))
-            if isinstance(behavior, Behavior) and behavior.beside:
-                model_candidates.sort(
-                    key=lambda candidate: order.index((candidate.answer.run.model, candidate.answer.run.dataset))
-                )
-            # Every behavior starts at a different dataset for every model, so that not all examples are from one.
-            start = (number + index) % len(model_candidates) if model_candidates else 0
-            behavior_candidates += model_candidates[start:] + model_candidates[:start]
-        by_behavior.append(behavior_candidates)
-    return by_behavior
-
-
-def against_the_others(study: Study, entries: list[Entry]) -> Iterator[Candidate]:
-    """Yield answers of a model that follow flipped label words where most other models do not."""
-    flipped = [entry for entry in study.entries if asked(entry) == (DIRECT, FLIPPED) and entry.run.rows is not None]
-    for entry in flipped:
-        if entry not in entries:
-            continue
-        run = entry.run
-        others = [
-            rows_of(rival.run)
-            for rival in flipped
-            if rival["model"] != entry["model"]
-            and rival.question == entry.question
-            and rival.run.identity == run.identity
-        ]
-        if len(others) + 1 < ENOUGH:
-            continue
-        rows = rows_of(run)
-        wrong = np.concatenate([answers.ids[answers.numbers("acc") == 0] for answers in others])
-        failed = (rows.ids[:, None] == wrong).sum(axis=1)
-        hits = np.flatnonzero((rows.numbers("acc") == 1) & (failed * 2 > len(others)))
-        if len(hits):
-            best = int(hits[np.argmax(failed[hits])])
-            why = f"Follows flipped label words where {failed[best]} of {len(others)} other models do not."
-            yield Candidate(why, Answer(run, best))
 
 
 def asked(entry: Entry) -> tuple[str, str]:

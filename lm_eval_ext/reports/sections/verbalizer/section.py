@@ -14,7 +14,7 @@ from lm_eval_ext.reports.layout import COLUMN, floors_in_words, other_tasks, pan
 from lm_eval_ext.reports.sections.examples import examples
 from lm_eval_ext.reports.sections.figures import captioned, captions
 from lm_eval_ext.reports.sections.verbalizer.compared import chain_of_thought, few_shot, gaps, paraphrases
-from lm_eval_ext.reports.sections.verbalizer.examples import candidates, details_of
+from lm_eval_ext.reports.sections.verbalizer.examples import BEHAVIORS, details_of
 from lm_eval_ext.reports.sections.verbalizer.runs import (
     ACCURACY,
     DIRECT,
@@ -60,7 +60,9 @@ def section(evidence: Evidence) -> Section | None:
     study = Study.of_family(evidence, FAMILY, facts, orders)
     if not (study.entries or study.other_entries):
         return None
-    instructive, issues = examples(evidence.runs, candidates(study), details_of)
+    own = (entry.with_facts(prompting=None, words=None) for entry in study.other_entries)
+    entries = (*study.entries, *own)
+    instructive, issues = examples(evidence.runs, [behavior(entries) for behavior in BEHAVIORS], details_of)
     figures = tuple(figure for figure in _figures(study) if figure is not None)
     return Section(FAMILY, *captions()[FAMILY], figures, instructive, issues)
 
@@ -161,8 +163,7 @@ def by_kind(study: Study) -> Figure | None:
         for kind, members in kinds_by_prompting[entry["prompting"]].items():
             if entry["dataset"] in members:
                 entries.append(entry.with_facts(kind=kind, datasets=", ".join(members)))
-    # The datasets of which it is the mean are right above it.
-    return replace(by_part(study, entries, "kind", "datasets"), is_folded=True)
+    return by_part(study, entries, "kind", "datasets")
 
 
 def by_part(study: Study, entries: Iterable[Entry], part: str, *facts_beside: str) -> Figure:
@@ -195,17 +196,7 @@ def invalid_answers(study: Study) -> Figure | None:
     if not cells.known().lines:
         return None
     drawn = panels(cells, HeatMap, "model", COLUMN, ("naturalness", "prompting"), axis="share", higher_is_better=False)
-    figure = captioned("verbalizer_invalid", drawn, table(cells, HEADS), incomplete(study))
-    kinds_there = {
-        kind
-        for panel in drawn
-        if isinstance(mark := panel.mark, HeatMap)
-        for line in mark.values
-        for kind, share in zip(mark.columns, line, strict=True)
-        if share.exists and share.value
-    }
-    # The share of a single kind is the invalid rate.
-    return replace(figure, is_folded=len(kinds_there) == 1)
+    return captioned("verbalizer_invalid", drawn, table(cells, HEADS), incomplete(study))
 
 
 def _others(study: Study) -> Iterator[Figure]:

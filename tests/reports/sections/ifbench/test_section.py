@@ -88,7 +88,7 @@ def test_the_second_message_is_compared_with_the_answer_before_it(known: Section
 def test_examples_name_the_verdict_on_each_instruction_and_the_second_message(known: Section) -> None:
     whys = [example.why for example in known.examples]
     assert "Follows all instructions." in whys
-    assert "Follows one of two instructions." in whys
+    assert "Follows one instruction, but not all." in whys
     of_two = next(example for example in known.examples if example.task == "ifbench_two_turns")
     facts = dict(of_two.facts)
     assert facts["second message"].startswith("Rewrite your answer")

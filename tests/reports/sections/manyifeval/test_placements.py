@@ -65,9 +65,9 @@ def test_the_policy_that_ignores_the_system_message_stops_listening_there(folder
     assert change.high == pytest.approx(-1 + 2 * (1 - 0.025 ** (1 / 10)))
     (said,) = figure(found, FIGURE).issues
     assert said == note(
-        f"{DEAF}: it listens less in the system message (\N{MINUS SIGN}100.0 points in {N02}); no difference is shown "
-        "before the task or in an earlier turn. By the share of the instructions that are followed, compared with the "
-        "same instructions after the task: p < 0.05 on the same rows, with Holm's correction for 3 comparisons"
+        f"{DEAF}: it listens less in the system message (\N{MINUS SIGN}100.0 points in {N02}). By the share of the "
+        "instructions that are followed, compared with the same instructions after the task: p < 0.05 on the same "
+        "rows, with Holm's correction for 3 comparisons"
     )
     assert titles(found, FIGURE) == ["prompt level", "instruction level"]
     for mark in marks(figure(found, FIGURE), Curves):

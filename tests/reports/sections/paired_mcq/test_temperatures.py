@@ -84,8 +84,6 @@ def test_a_sweep_is_one_model_with_known_figures_at_each_temperature(sweep: Runs
     (curves, *_) = marks(rates, Curves)
     assert curves.x == (0.0, 0.5, 1.0)
     assert [series.name for series in curves.series] == ["low"]
-    several = "Several draws at one temperature: the mean over them is shown, and the table counts them."
-    assert note(several) in rates.issues
 
 
 def test_all_other_figures_show_the_lowest_temperature_once(sweep: Runs) -> None:

@@ -54,7 +54,6 @@ def test_a_kind_has_the_mean_over_the_rows_of_its_datasets(tmp_path: Path) -> No
     assert [about[2] for about in cells] == ["sentiment", "inference", "subjectivity"]
     (mark,) = marks(figure(found, "verbalizer_kinds"), HeatMap)
     assert (mark.rows, mark.columns) == (("sentiment", "inference", "subjectivity"), ("natural", "unnatural"))
-    assert figure(found, "verbalizer_kinds").is_folded
 
 
 @pytest.mark.parametrize(
