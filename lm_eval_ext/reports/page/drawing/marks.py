@@ -6,15 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, isnan, log10
-from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
-from matplotlib.text import Text
 
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark, Series, Unit, estimates
 from lm_eval_ext.reports.page.drawing.frame import (
@@ -83,8 +80,9 @@ class _Across:
     def numbers(self, places: Sequence[float], values: Sequence[Estimate]) -> None:
         """Write numbers at the right edge."""
         edge, beside = 1 + (self.right - 1) / self.inside, self.axes.get_yaxis_transform()
-        texts = [(edge, place, shown(one.value, self.unit), "") for place, one in zip(places, values, strict=True)]
-        self.axes.add_artist(_Numbers(texts, transform=beside, ha="right"))
+        for place, value in zip(places, values, strict=True):
+            number = shown(value.value, self.unit)
+            self.axes.text(edge, place, number, transform=beside, ha="right", va="center", size=SMALL)
 
     def zero(self, height: float) -> None:
         """Draw the line from which values are counted."""
@@ -424,29 +422,9 @@ def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float
     path = _cells(((x, y) for x, y, *_ in cells), wide, tall)
     axes.add_artist(PathPatch(path, facecolor=LIGHT[role], linewidth=0, zorder=0.5))
     ink = "muted" if role == "missing" else f"{role}{INK}"
-    texts = [(x + wide / 2, y + tall / 2, number, title) for x, y, number, title in cells]
-    axes.add_artist(_Numbers(texts, ha="center", color=LIGHT[ink], label=ink))
-
-
-class _Numbers(Text):
-    """Numbers that look alike: one text that is moved, because making each takes as long as drawing it.
-
-    Args:
-        texts: for each, its place, what it says, and what it tells.
-        look: properties of all of them.
-    """
-
-    def __init__(self, texts: Sequence[_Cell], **look: Any) -> None:
-        super().__init__(va="center", size=SMALL, clip_on=False, **look)
-        self._texts = texts
-
-    def draw(self, renderer: RendererBase) -> None:
-        """Write all of them."""
-        for x, y, number, title in self._texts:
-            self.set_position((x, y))
-            self.set_text(number)
-            self.set_gid(title)
-            super().draw(renderer)
+    write = partial(axes.text, ha="center", va="center", size=SMALL, color=LIGHT[ink], label=ink)
+    for x, y, number, title in cells:
+        write(x + wide / 2, y + tall / 2, number, gid=title)
 
 
 def _cells(corners: Iterable[tuple[float, float]], wide: float, tall: float) -> Path:
