@@ -516,8 +516,8 @@ def test_names_are_broken_between_their_parts() -> None:
     ("lines", "expected"),
     [
         (4, ["length", "constraints:", "number", "paragraphs"]),
-        (3, ["length", "constraints: n…", "paragraphs"]),
-        (2, ["length constr…", "paragraphs"]),
+        (3, ["length", "constraints:", "nu…paragraphs"]),
+        (2, ["length", "co…paragraphs"]),
         (1, ["le…paragraphs"]),
     ],
 )
