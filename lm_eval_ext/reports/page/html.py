@@ -61,11 +61,7 @@ class Drawn:
 
 
 def page(report: Report) -> str:
-    """Return a report as HTML.
-
-    Raises:
-        ReportError: matplotlib is not installed.
-    """
+    """Return a report as HTML."""
     looks, tells = drawing.looks(report.figures), len(report.runs) <= MOST_TOLD
     is_sortable = not report.verdicts and any(not board.is_turned for board in report.leaderboard)
     # A verdict or a leaderboard takes the place of the summary.

@@ -17,7 +17,6 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
-from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Figure, Forest, HeatMap, Mark, Panel, Series, Table, Unit
 from lm_eval_ext.reports.page.drawing import NARROW, PICTURE, ROOMY_WIDTHS, looks, pngs, svgs
 from lm_eval_ext.reports.page.drawing.frame import ELLIPSIS, scales, shortened, told_apart, width, wrapped
@@ -186,12 +185,6 @@ def test_the_users_matplotlib_settings_have_no_effect_and_are_kept() -> None:
 def test_matplotlib_is_used_no_more_than_needed(code: str, absent: str) -> None:
     code = f"import sys; {code}; sys.exit({absent!r} in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
-
-
-def test_the_error_without_matplotlib_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ReportError, match=r"drawing needs matplotlib: pip install 'lm-eval-ext\[report\]'"):
-        svgs(sample.bars(["a"]), {})
 
 
 def test_the_length_of_a_bar_is_its_value() -> None:
