@@ -216,7 +216,6 @@ _LOWEST, _FLATTEST = 190.0, 0.3
 _AXIS_NAME = 20.0
 _MARKERS = "os^DvPX<>ph*d"
 _DASHES = ((4.5, 2.5), (1.5, 2.0), (7.0, 2.0, 1.5, 2.0))
-_MOST_BANDS = 3
 _DODGE = 4.0
 """Pixels between the intervals of neighboring curves, so that none hides another."""
 _MOST_DODGED = 14.0
@@ -260,12 +259,10 @@ def _curves(mark: Curves, sheet: Sheet) -> Drawing:
     measured = [series for series in mark.series if any(e.has_interval for e in series.values)]
     for number, series, line in zip(looks, mark.series, lines, strict=True):
         shift = 0.0
-        if series in measured and len(measured) > _MOST_BANDS:
+        if series in measured:
             from_middle = measured.index(series) - (len(measured) - 1) / 2
             shift = from_middle * min(_DODGE, _MOST_DODGED / len(measured)) * per_pixel
             whiskers(axes, [x + shift for x in places], series.values, color(number), across=False)
-        elif series in measured:
-            _band(axes, places, series, number)
         points = [(x + shift, e.value) for x, e in zip(places, series.values, strict=True)]
         titles = [
             sheet.said(estimate, series.name, f"{mark.x_axis} {name}")
@@ -288,19 +285,6 @@ def _line(series: Series, number: int) -> Line2D:
     else:
         line.set(marker=_MARKERS[number % len(_MARKERS)], markersize=5.5, markeredgewidth=0)
     return line
-
-
-def _band(axes: Axes, x: Sequence[float], series: Series, number: int) -> None:
-    """Shade the interval of a curve; that of a single value is drawn as a line."""
-    known = [(place, e) for place, e in zip(x, series.values, strict=True) if e.exists and e.has_interval]
-    if len(known) == 1:
-        whiskers(axes, x, series.values, color(number), across=False)
-        return
-    places, estimates = zip(*known, strict=True)
-    corners = [*zip(places, (e.low for e in estimates), strict=True)]
-    corners += reversed([*zip(places, (e.high for e in estimates), strict=True)])
-    (band,) = axes.fill(*zip(*corners, strict=True), color=color(number), alpha=0.16, linewidth=0, zorder=2)
-    band.set_clip_on(False)
 
 
 def _spread(places: Sequence[float], names: Sequence[str], room: float) -> list[tuple[float, str]]:
