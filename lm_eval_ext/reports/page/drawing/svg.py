@@ -5,7 +5,7 @@ Matplotlib's own SVG cannot use the page's colors, and is ten times as large.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from html import escape
 from io import StringIO
 from math import cos, radians, sin
@@ -85,7 +85,7 @@ class _Renderer(RendererBase):
     def text(self) -> str:
         """Return the SVG of what was drawn."""
         self._write("", "")
-        definitions = "".join(self._definitions.values())
+        definitions = "".join(element.replace(" ", f' id="{key}" ', 1) for element, key in self._definitions.items())
         return (f"<defs>{definitions}</defs>" if definitions else "") + self._written.getvalue()
 
     def get_canvas_width_height(self) -> tuple[float, float]:
@@ -129,8 +129,7 @@ class _Renderer(RendererBase):
         trans: Transform,
         rgbFace: ColorType | None = None,  # noqa: N803 # the base class's name
     ) -> None:
-        shape = f'<path d="{_lines(marker_path, marker_trans, 0)}"{_paint(gc, rgbFace)}'
-        marker = self._define(shape, lambda key: f'{shape} id="{key}"/>')
+        marker = self._defined(f'<path d="{_lines(marker_path, marker_trans, 0)}"{_paint(gc, rgbFace)}/>')
         for vertices, _ in path.iter_segments(trans, simplify=False):
             x, y = vertices[-2:]
             place = f'href="#{marker}" x="{_number(x)}" y="{_number(self._size[1] - y)}"'
@@ -177,19 +176,14 @@ class _Renderer(RendererBase):
 
     def _hatch(self, hatch: str, gc: GraphicsContextBase) -> str:
         paint = f'stroke="var(--{ROLE_OF[to_hex(gc.get_hatch_color())]})" stroke-width="1.1"'
-        return self._define(
-            hatch,
-            lambda key: (
-                f'<pattern id="{key}" width="6" height="6" patternUnits="userSpaceOnUse">'
-                f'<path d="{HATCHES[hatch]}" {paint} fill="none"/></pattern>'
-            ),
+        return self._defined(
+            '<pattern width="6" height="6" patternUnits="userSpaceOnUse">'
+            f'<path d="{HATCHES[hatch]}" {paint} fill="none"/></pattern>'
         )
 
-    def _define(self, thing: str, written: Callable[[str], str]) -> str:
+    def _defined(self, element: str) -> str:
         """Return the id of an element that is drawn many times; it is defined on first use."""
-        if thing not in self._definitions:
-            self._definitions[thing] = written(f"{self._name}-{len(self._definitions)}")
-        return f"{self._name}-{list(self._definitions).index(thing)}"
+        return self._definitions.setdefault(element, f"{self._name}-{len(self._definitions)}")
 
 
 def _lines(path: Path, transform: Transform, height: int) -> str:
