@@ -12,6 +12,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import ExitStack
 from itertools import zip_longest
 from multiprocessing import active_children, get_context
 from typing import Any, TypeVar
@@ -37,22 +38,21 @@ def in_processes(jobs: Jobs[Result], *, large: bool) -> Iterator[Result]:
         yield from (job() for job in jobs)
         return
     futures: list[Future[Result]] = []
-    executor = ProcessPoolExecutor(count, get_context("fork"), _begin, (jobs,))
-    try:
-        with catch_warnings():
-            # Python warns of the threads of numerical libraries, which are prepared for it.
-            simplefilter("ignore", DeprecationWarning)
-            futures += [executor.submit(_done, number) for number in range(len(jobs))]
-    except OSError:
-        # Without memory for all of the processes, none of them would get to know that there is nothing to do.
-        for process in active_children():
-            process.kill()
-            process.join()
-    try:
+    with ExitStack() as at_end:
+        try:
+            executor = ProcessPoolExecutor(count, get_context("fork"), _begin, (jobs,))
+            at_end.callback(executor.shutdown, cancel_futures=True)
+            with catch_warnings():
+                # Python warns of the threads of numerical libraries, which are prepared for it.
+                simplefilter("ignore", DeprecationWarning)
+                futures += [executor.submit(_done, number) for number in range(len(jobs))]
+        except OSError:
+            # Without memory for all of the processes, none of them would get to know that there is nothing to do.
+            for process in active_children():
+                process.kill()
+                process.join()
         for job, future in zip_longest(jobs, futures):
             yield job() if future is None or future.exception() else future.result()
-    finally:
-        executor.shutdown(cancel_futures=True)
 
 
 def _begin(jobs: Jobs[Any]) -> None:

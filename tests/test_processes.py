@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from multiprocessing.synchronize import Barrier
+from typing import NoReturn
 
 import pytest
 
@@ -88,6 +89,15 @@ def test_an_error_is_that_of_the_first_job_that_fails(cores: int) -> None:
     assert list(islice(done, 3)) == [0, 1, 2]
     with pytest.raises(ValueError, match="job 3"):
         next(done)
+
+
+def test_without_shared_memory_all_is_done_here(cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_arguments: object, **_options: object) -> NoReturn:
+        raise PermissionError
+
+    monkeypatch.setattr("_multiprocessing.SemLock", fails)
+    found = list(in_processes([partial(told, number) for number in range(9)], large=True))
+    assert [(number, process) for number, _, process in found] == [(number, HERE) for number in range(9)]
 
 
 @pytest.mark.parametrize("enough", [0, 1])
