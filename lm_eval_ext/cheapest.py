@@ -9,8 +9,11 @@ none of more than three characters.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
+from pathlib import Path
+
+import yaml
 
 from lm_eval_ext.families.ifbench import witnesses
 from lm_eval_ext.families.instructions import writer
@@ -19,49 +22,8 @@ from lm_eval_ext.verifiers.text import Text
 
 CHARACTERS = "aA1.!?,;:'\"*-#_()[]{}<>/|\n "
 """What is tried exhaustively: a small and a capital letter, a digit, and marks."""
-_UNITS = (
-    "{0}",
-    "{0} ",
-    "{0}.",
-    "{0}. ",
-    "{0}!",
-    "{0}\n",
-    "{0}\n\n",
-    "* {0}\n",
-    "[{0}] ",
-    "*{0}*\n",
-    "{0}\n***\n",
-    "{0}-",
-)
-"""What is written as often as an instruction asks for something: with a letter, a keyword or a phrase in it."""
-_WHOLE = (
-    *("{0}", '"{0}"', "{0}.", "<<{0}>>", "{0} {0}", "a {0}", "{0} a", "a\n{0}", "a. {0}.", "{0} a.", "{0}, {0}"),
-    *(
-        "{}",
-        "a\n******\nb",
-        "a\n\nb",
-        "a\n***\nb",
-        "(a(b(c(d(e)))))",
-        "a\n b\n  c",
-        "a-b",
-        "a - b",
-        "<i>a</i>",
-        "ab\n\nba",
-    ),
-    *(
-        "1\n2\n3",
-        "a.\nB.",
-        "1, 2",
-        "I am a man.",
-        "Go.",
-        "Go go",
-        "da",
-        "dada",
-        "noon level civic",
-        "\N{GRINNING FACE}",
-    ),
-)
-"""Texts that start a search: with an argument in them, or of a form that some instruction asks for."""
+_FORMS: Mapping[str, Sequence[str]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+"""Texts that start a search, whole or to be repeated; see the file."""
 _JOINTS = ("\n\n", "\n", ". ", ",", " ")
 _QUOTED = re.compile(r"\"([^\"\n]+)\"|“([^”\n]+)”|'([^'\n]+)'")
 _MOST_REPEATS = 400
@@ -140,10 +102,10 @@ def _starts(instructions: Sequence[Checker], edition: Edition) -> Iterator[str]:
                 numbers += [value, value + 1, max(1, value - 1)]
         words += ["".join(parts) for parts in _QUOTED.findall(checker.describe())]
     words = list(dict.fromkeys(word for word in words if word.strip()))
-    for form in _WHOLE:
+    for form in _FORMS["whole"]:
         for word in words if "{0}" in form else ("",):
             yield form.replace("{0}", word)
-    for number, unit, word in product(dict.fromkeys(numbers), _UNITS, words):
+    for number, unit, word in product(dict.fromkeys(numbers), _FORMS["units"], words):
         yield unit.replace("{0}", word) * number
     if len(instructions) > 1:
         parts = [cheapest([checker], edition) or "" for checker in instructions]

@@ -154,27 +154,20 @@ def _is_wrapped(rollout: Rollout) -> bool:
     return len(_words(_BRACKETED.sub(" ", text))) <= 0.1 * len(rollout.words)
 
 
-WIRES: Mapping[str, Callable[[Rollout], bool]] = {
-    "marks": _is_marks,
-    "letters": _is_letters,
-    "repetition": _is_repetition,
-    "keywords": _is_keywords,
-    "echo": _is_echo,
-    "refusal": _is_refusal,
-    "no_content": _is_no_content,
-    "wrapped": _is_wrapped,
+WIRES: Mapping[str, tuple[Callable[[Rollout], bool], str]] = {
+    "marks": (_is_marks, "hardly any letters or digits: ***"),
+    "letters": (_is_letters, "words of one letter: a b c d e"),
+    "repetition": (_is_repetition, "the same words again and again"),
+    "keywords": (_is_keywords, "nothing but the instructions' keywords"),
+    "echo": (_is_echo, "words of the prompt, in its order"),
+    "refusal": (_is_refusal, "a short refusal"),
+    "no_content": (_is_no_content, "one or two words"),
+    "wrapped": (_is_wrapped, "everything in brackets, quotation marks or asterisks"),
 }
-"""The wires that one rollout can trip, in the order in which they are tried."""
+"""The wires that one rollout can trip, in the order in which they are tried, each as a reader is told of it."""
 CHEAPEST, TEMPLATE = "cheapest", "template"
 IN_WORDS: Mapping[str, str] = {
-    "marks": "hardly any letters or digits: ***",
-    "letters": "words of one letter: a b c d e",
-    "repetition": "the same words again and again",
-    "keywords": "nothing but the instructions' keywords",
-    "echo": "words of the prompt, in its order",
-    "refusal": "a short refusal",
-    "no_content": "one or two words",
-    "wrapped": "everything in brackets, quotation marks or asterisks",
+    **{name: words for name, (_, words) in WIRES.items()},
     CHEAPEST: "hardly longer than the cheapest passing answer",
     TEMPLATE: f"the same for {PROMPTS} prompts or more, but for words of the prompt",
 }
@@ -183,7 +176,7 @@ IN_WORDS: Mapping[str, str] = {
 
 def tripped(rollout: Rollout) -> str | None:
     """Return the first wire that a rollout trips by itself, or ``None``."""
-    return next((name for name, trips in WIRES.items() if trips(rollout)), None)
+    return next((name for name, (trips, _) in WIRES.items() if trips(rollout)), None)
 
 
 def all_tripped(

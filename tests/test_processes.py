@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
+from multiprocessing.synchronize import Barrier
+from typing import NoReturn
 
 import pytest
 
@@ -30,6 +33,13 @@ def told(number: int) -> tuple[int, str, int]:
     return number, MUCH, os.getpid()
 
 
+def told_together(number: int, barrier: Barrier) -> tuple[int, str, int]:
+    """Return what is told, the first jobs at the same time: one process cannot do two of them."""
+    if number < barrier.parties:
+        barrier.wait(60)
+    return told(number)
+
+
 def told_unless_forked(number: int, ending: Callable[[], object]) -> tuple[int, str, int]:
     if number > 2 and os.getpid() != HERE:
         ending()
@@ -39,9 +49,10 @@ def told_unless_forked(number: int, ending: Callable[[], object]) -> tuple[int, 
 @pytest.mark.parametrize("cores", [1, 2, 3, 8], indirect=True)
 @pytest.mark.parametrize("count", [0, 1, 2, 7])
 def test_results_are_in_the_order_of_the_jobs(count: int, cores: int) -> None:
-    found = list(in_processes([partial(told, number) for number in range(count)], large=True))
-    assert [(number, text) for number, text, _ in found] == [(number, MUCH) for number in range(count)]
     expected = min(cores, count) if sys.platform == "linux" else min(1, count)
+    barrier = multiprocessing.Barrier(max(1, expected))
+    found = list(in_processes([partial(told_together, number, barrier) for number in range(count)], large=True))
+    assert [(number, text) for number, text, _ in found] == [(number, MUCH) for number in range(count)]
     assert len({process for _, _, process in found}) == expected
 
 
@@ -80,13 +91,36 @@ def test_an_error_is_that_of_the_first_job_that_fails(cores: int) -> None:
         next(done)
 
 
-def test_without_memory_for_processes_all_is_done_here(cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_shared_memory_all_is_done_here(cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_arguments: object, **_options: object) -> NoReturn:
+        raise PermissionError
+
+    monkeypatch.setattr("_multiprocessing.SemLock", fails)
+    found = list(in_processes([partial(told, number) for number in range(9)], large=True))
+    assert [(number, process) for number, _, process in found] == [(number, HERE) for number in range(9)]
+
+
+@pytest.mark.parametrize("enough", [0, 1])
+def test_without_memory_for_all_processes_all_is_done_here(
+    enough: int, cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    forked: list[int] = []
+    fork = os.fork
+
     def fails() -> int:
-        raise BlockingIOError
+        if len(forked) == enough:
+            raise BlockingIOError
+        if process := fork():
+            forked.append(process)
+        return process
 
     monkeypatch.setattr(os, "fork", fails, raising=False)
     found = list(in_processes([partial(told, number) for number in range(9)], large=True))
     assert [(number, process) for number, _, process in found] == [(number, HERE) for number in range(9)]
+    # The interpreter would wait for them when it exits.
+    for process in forked:
+        with pytest.raises(ChildProcessError):
+            os.waitpid(process, 0)
 
 
 def test_no_process_is_left_when_nobody_reads_further(cores: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +136,7 @@ def test_no_process_is_left_when_nobody_reads_further(cores: int, monkeypatch: p
     done = in_processes([partial(told, number) for number in range(9)], large=True)
     next(done)
     done.close()  # type: ignore[attr-defined] # a generator
-    assert len(forked) == min(cores, 9) - 1
+    assert len(forked) == (cores if cores > 1 else 0)
     # Other tests of this process may have started processes, too.
     for process in forked:
         with pytest.raises(ChildProcessError):

@@ -168,10 +168,10 @@ def add_doctor_to(doctor: Parser) -> None:
 
 def _doctor(options: argparse.Namespace) -> int:
     failures = 0
-    with checking("the harness") as announce:
+    with checking("the installation"):
         from lm_eval_ext.cli.doctor import examine  # noqa: PLC0415 # the harness: seconds, and this says what takes them
 
-        for finding in examine(options.source, announce, options.include_path):
+        for finding in examine(options.source, options.include_path):
             print_past_progress(str(finding))
             failures += finding.required and not finding.ok
     # The last line is what is looked at, and a failure can stand far above it.

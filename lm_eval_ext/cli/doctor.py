@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import os
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,44 +49,26 @@ class Check:
         return "\n".join([f"{mark:7}{self.subject:10}{first}", *(" " * INDENT + line for line in further)])
 
 
-Announce = Callable[[str], None]
-"""Receives a description of the next check."""
-
-
-def examine(
-    source: str | None = None, announce: Announce = lambda _: None, include_path: str | None = None
-) -> Iterator[Check]:
+def examine(source: str | None = None, include_path: str | None = None) -> Iterator[Check]:
     """Yield the findings one by one, as they are made (the harness takes seconds to index its tasks).
 
     Args:
         source: the source of rows that must be available (``"hub"``, ``"embedded"``, a folder or file). By default the
             embedded rows must be, and the hub is only reported. The hub is contacted only if no other source is named,
             and the embedded rows are left alone if a folder or a file is.
-        announce: called before each check with its description.
         include_path: a folder with the YAML files of a user's own tasks, whose rows must be available at the source,
             or on the hub if none is named.
     """
-    checks: Mapping[str, Callable[[], Check]] = {
-        "the harness": _harness,
-        "autoload": _autoload,
-        "which tasks the harness sees": _tasks,
-        "which models the harness sees": _models,
-        "NLTK's data": _nltk,
-        "the answer classifier": _reader,
-    }
-    for description, check in checks.items():
-        announce(description)
+    for check in (_harness, _autoload, _tasks, _models, _nltk, _reader):
         yield check()
     if source not in (None, sources.EMBEDDED, sources.HUB):
-        yield from _given(str(source), announce)
+        yield from _given(str(source))
     if include_path is not None:
-        yield from _own_tasks(include_path, source or sources.HUB, announce)
+        yield from _own_tasks(include_path, source or sources.HUB)
     if source in (None, sources.EMBEDDED, sources.HUB):
-        yield from _rows("embedded", sources.EMBEDDED, announce)
+        yield from _rows("embedded", sources.EMBEDDED)
     if source in (None, sources.HUB):
-        announce("the Hugging Face Hub")
         yield _hub(required=source == sources.HUB)
-        announce("the download sites of files that are not on the hub")
         yield from _web()
 
 
@@ -147,7 +129,7 @@ def _reader() -> Check:
     return Check("reader", True, "the answer classifier, which the paired_mcq and text_mcq tasks use, is installed")
 
 
-def _given(source: str, announce: Announce = lambda _: None) -> Iterator[Check]:
+def _given(source: str) -> Iterator[Check]:
     """Yield the findings for a folder or a file: whether it exists, and the rows of each family in it."""
     path = Path(source).expanduser()
     if not path.exists():
@@ -165,10 +147,10 @@ def _given(source: str, announce: Announce = lambda _: None) -> Iterator[Check]:
             expected = "expected <dataset>_<split>.jsonl or .parquet, or task files (.json) of Natural Instructions"
             text = f"{path}: no rows; {expected}"
         yield Check("folder", False, text, required=not rows)
-    yield from _rows("folder", source, announce)
+    yield from _rows("folder", source)
 
 
-def _rows(subject: str, source: str, announce: Announce = lambda _: None) -> Iterator[Check]:
+def _rows(subject: str, source: str) -> Iterator[Check]:
     """Yield a finding per family of which the source has files, and then one that names the others.
 
     That a source lacks a family is no failure, and several lines of it would hide one.
@@ -178,7 +160,6 @@ def _rows(subject: str, source: str, announce: Announce = lambda _: None) -> Ite
     families = {name: installation.task_class(family.task) for name, family in FAMILIES.items()}
     lacking_files: list[str] = []
     for name, family in families.items():
-        announce(f"the rows of {name} ({source})")
         names = family.datasets_at(source)
         if not names:
             lacking_files.append(name)
@@ -204,9 +185,8 @@ def _rows(subject: str, source: str, announce: Announce = lambda _: None) -> Ite
         yield Check(subject, False, f"{', '.join(lacking_files)}: no files", required=False)
 
 
-def _own_tasks(folder: str, source: str, announce: Announce = lambda _: None) -> Iterator[Check]:
+def _own_tasks(folder: str, source: str) -> Iterator[Check]:
     """Yield a finding for each of a user's own tasks, and for each file that is none."""
-    announce(f"the tasks in {folder}")
     try:
         tasks = installation.OurTasks({"source": source, "answer_classifier": "rules"}, folder)
     except ValueError as error:
@@ -219,7 +199,6 @@ def _own_tasks(folder: str, source: str, announce: Announce = lambda _: None) ->
         expected = "expected YAML files that include a template of this package; see docs/own-datasets.md"
         yield Check("own task", False, f"{folder}: no tasks; {expected}")
     for name in names:
-        announce(f"the rows of {name} ({source})")
         try:
             (task,) = tasks.load(name).values()
         except (ValueError, MissingDataError) as error:  # also RowsError

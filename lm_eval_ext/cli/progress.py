@@ -23,14 +23,14 @@ def with_progress(lines: BinaryIO) -> Iterable[bytes]:
 
 
 @contextmanager
-def checking(subject: str) -> Iterator[Callable[[str], None]]:
-    """Show what is being checked on standard error if that is a terminal; the function names the next check.
+def checking(subject: str) -> Iterator[None]:
+    """Show what is being checked on standard error if that is a terminal.
 
     Meanwhile, lines for standard output must go through ``print_past_progress``.
     """
     with tqdm(bar_format="{desc}", leave=False, disable=None) as line:
         line.set_description_str(f"checking {subject} …")
-        yield lambda following: line.set_description_str(f"checking {following} …")
+        yield
 
 
 def print_past_progress(line: str) -> None:

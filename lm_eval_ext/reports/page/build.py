@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
 
@@ -99,9 +98,8 @@ def _with_answers(
     every = [*runs.labels.values()]
     for name in answers_of:
         if name not in every:
-            near = get_close_matches(name, every, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"expected one of {named(every, len(every))}"
-            raise ReportError(f"--answers-of {name}: no model of the page has this name; {hint}")
+            expected = f"expected one of {named(every, len(every))}"
+            raise ReportError(f"--answers-of {name}: no model of the page has this name; {expected}")
     if answers_of or len(every) <= SIDE_BY_SIDE or not boards:
         return answers_of or every, ()
     chosen = [*checked] or [boards[0].models[0]]

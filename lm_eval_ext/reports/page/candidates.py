@@ -131,7 +131,7 @@ def along(compared: SideBySide) -> Section:
         issues.append(note(f"the {DRAWN} worst headlines of {len(shares)} are drawn; the table has all"))
     reading = (
         f"How much better each candidate is than {compared.baseline}, negative if worse, whatever the direction of "
-        "the metric. The bands are the limits of check, one-sided at 95 % each. Below the dashed line, it is worse by "
+        "the metric. Thin lines are the limits of check, one-sided at 95 % each. Below the dashed line, it is worse by "
         "more than allowed. “Worse from X on” says that X is a regression and so is every later one: this is wrong of "
         "a headline at most one time in twenty, however many candidates there are."
     )

@@ -22,7 +22,6 @@ from lm_eval_ext.reports.figure import (
     Bars,
     Estimate,
     Figure,
-    HeatMap,
     Mark,
     Panel,
     Report,
@@ -36,7 +35,7 @@ from lm_eval_ext.reports.page import drawing
 from lm_eval_ext.reports.page.candidates import SideBySide
 from lm_eval_ext.reports.page.drawing.palette import declarations
 from lm_eval_ext.reports.wording import MISSING, beginning, figure, interval, readable, with_unit
-from lm_eval_ext.results.issue import Severity
+from lm_eval_ext.results.issue import Severity, grouped
 
 MOST_TOLD = 8
 """The most models on a page whose marks tell their values where they are pointed at; of more, their tables do."""
@@ -62,11 +61,7 @@ class Drawn:
 
 
 def page(report: Report) -> str:
-    """Return a report as HTML.
-
-    Raises:
-        ReportError: matplotlib is not installed.
-    """
+    """Return a report as HTML."""
     looks, tells = drawing.looks(report.figures), len(report.runs) <= MOST_TOLD
     is_sortable = not report.verdicts and any(not board.is_turned for board in report.leaderboard)
     # A verdict or a leaderboard takes the place of the summary.
@@ -145,42 +140,19 @@ def _drawn(figures: Sequence[Figure], looks: Mapping[str, int], tells: bool) -> 
 
 
 def split_constant(panels: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
-    """Return what is worth drawing, and in words what is the same everywhere.
-
-    The latter are panels whose values are all the same, and columns of heat maps that are zero in every panel, unless
-    zero is bad.
-    """
-    constant = [(panel.title, panel.mark, _known(panel.mark)) for panel in panels if _is_constant(panel.mark)]
+    """Return what is worth drawing, and in words the panels whose values are all the same."""
     drawn = [panel for panel in panels if not _is_constant(panel.mark)]
-    zero: dict[str, tuple[str, HeatMap, list[Estimate]]] = {}
-    for panel in panels:
-        if isinstance(mark := panel.mark, HeatMap) and mark.higher_is_better is not True:
-            for name, *column in zip(mark.columns, *mark.values, strict=True):
-                zero.setdefault(name, (name, mark, []))[2].extend(cell for cell in column if cell.exists)
-    zero = {name: item for name, item in zero.items() if item[2] and not any(cell.value for cell in item[2])}
-    for place, panel in enumerate(drawn):
-        if isinstance(mark := panel.mark, HeatMap) and not zero.keys().isdisjoint(mark.columns):
-            places = [column for column, name in enumerate(mark.columns) if name not in zero]
-            columns = tuple(mark.columns[column] for column in places)
-            values = tuple(tuple(line[column] for column in places) for line in mark.values)
-            drawn[place] = replace(panel, mark=replace(mark, columns=columns, values=values))
-            constant += [zero[name] for name in mark.columns if name in zero]
-    groups: dict[tuple[str, Unit, float, bool], tuple[dict[str, None], list[Estimate]]] = {}
-    for name, mark, known in constant:
-        # Panels and columns are told apart; what has the name of the axis says nothing more.
-        is_column = name in zero
-        names, every = groups.setdefault((mark.axis, mark.unit, known[0].value, is_column), ({}, []))
-        names["" if name == mark.axis else name] = None
-        every += known
-    if not drawn and len(groups) == 1:
-        # There is nothing else that the names would tell it from.
-        groups = {key: ({}, every) for key, (_, every) in groups.items()}
+    constant = [panel for panel in panels if _is_constant(panel.mark)]
+    by_value = grouped(((panel.mark.axis, panel.mark.unit, _known(panel.mark)[0].value), panel) for panel in constant)
     words = []
-    for (axis, unit, *_), (names, every) in groups.items():
-        ends = [end for estimate in every for end in (estimate.low, estimate.high) if not isnan(end)]
+    for (axis, unit, _), alike in by_value.items():
+        known = [estimate for panel in alike for estimate in _known(panel.mark)]
+        ends = [end for estimate in known for end in (estimate.low, estimate.high) if not isnan(end)]
         # With the ends of all intervals.
-        value = with_unit(replace(every[0], low=min(ends, default=nan), high=max(ends, default=nan)), unit)
-        words.append(f"{'; '.join(filter(None, names))}: {axis} {value} everywhere".removeprefix(": "))
+        value = with_unit(replace(known[0], low=min(ends, default=nan), high=max(ends, default=nan)), unit)
+        # What has the name of the axis says nothing more.
+        names = "; ".join(panel.title for panel in alike if panel.title not in ("", axis))
+        words.append(f"{names}: {axis} {value} everywhere".removeprefix(": "))
     return drawn, words
 
 

@@ -42,18 +42,15 @@ function contrasts() {
     found.push([e.tagName.toLowerCase(), e.textContent.slice(0, 40), contrast(parse(style(e).color).rgb, behind(e))]);
   }
   const roles = ["good", "bad", "plain", "change"].map(hue => `^='var(--${hue}`).concat("='var(--missing)");
-  // Many cells of a color are thick lines.
-  const painted = cell => cell.hasAttribute("stroke") ? "stroke" : "fill";
   for (const svg of visible("svg")) {
-    const cells = all(roles.flatMap(role => [`path[fill${role}']`, `path[stroke${role}']`]).join(), svg);
+    const cells = all(roles.map(role => `path[fill${role}']`).join(), svg);
     for (const text of all("text", svg)) {
       const bounds = text.getBBox();
       const middle = svg.createSVGPoint();
       middle.x = bounds.x + bounds.width / 2;
       middle.y = bounds.y + bounds.height / 2;
-      const cell = text.hasAttribute("transform") ? null : cells.find(
-        c => painted(c) === "fill" ? c.isPointInFill(middle) : c.isPointInStroke(middle));
-      const ground = cell ? parse(style(cell)[painted(cell)]).rgb : behind(svg);
+      const cell = text.hasAttribute("transform") ? null : cells.find(c => c.isPointInFill(middle));
+      const ground = cell ? parse(style(cell).fill).rgb : behind(svg);
       found.push([cell ? "cell" : "svg", text.textContent, contrast(parse(style(text).fill).rgb, ground)]);
     }
   }

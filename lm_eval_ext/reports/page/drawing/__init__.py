@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeVar
 from warnings import catch_warnings, filterwarnings
 
 from lm_eval_ext.processes import in_processes
-from lm_eval_ext.reports.errors import ReportError
 from lm_eval_ext.reports.figure import Bars, Curves, Figure, Panel, Report, estimates, rows_in_words
 from lm_eval_ext.reports.wording import table_as_csv
 
@@ -58,9 +57,6 @@ def svgs(figure: Figure, looks: Mapping[str, int], *, tells: bool = True) -> lis
 
     Returns:
         For each panel, its drawing for a narrow screen and, if it is drawn wider where there is room, that.
-
-    Raises:
-        ReportError: matplotlib is not installed.
     """
     with _style():
         from lm_eval_ext.reports.page.drawing.svg import svg  # noqa: PLC0415 # of the extra
@@ -87,9 +83,6 @@ def pngs(figure: Figure, looks: Mapping[str, int]) -> list[bytes]:
     Args:
         figure: the figure.
         looks: the number of the look of each series, by name.
-
-    Raises:
-        ReportError: matplotlib is not installed.
     """
     with _style(), catch_warnings():
         # A character that the font lacks is drawn as a box.
@@ -106,9 +99,6 @@ def in_turn(
         draw: ``svgs`` or ``pngs``.
         figures: the figures.
         looks: the number of the look of each series, by name.
-
-    Raises:
-        ReportError: matplotlib is not installed.
     """
     with _style():
         # Imported here, and not by each process.
@@ -149,15 +139,9 @@ def _png(drawing: Drawing) -> bytes:
 
 @contextmanager
 def _style() -> Iterator[None]:
-    """Draw in the report's style, regardless of the user's own matplotlib settings.
+    """Draw in the report's style, regardless of the user's own matplotlib settings."""
+    from matplotlib import rc_context  # noqa: PLC0415 # of the extra
 
-    Raises:
-        ReportError: matplotlib is not installed.
-    """
-    try:
-        from matplotlib import rc_context  # noqa: PLC0415 # of the extra
-    except ImportError as error:
-        raise ReportError("drawing needs matplotlib: pip install 'lm-eval-ext[report]'") from error
     from lm_eval_ext.reports.page.drawing.frame import style  # noqa: PLC0415 # of the extra
 
     with rc_context(style()):
@@ -172,9 +156,6 @@ def contents(report: Report) -> dict[str, bytes]:
 
     Returns:
         The contents by file name, in the order of the report.
-
-    Raises:
-        ReportError: matplotlib is not installed.
     """
     files: dict[str, bytes] = {}
     alike = looks(report.figures)

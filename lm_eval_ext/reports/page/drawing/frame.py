@@ -77,23 +77,15 @@ def shortened(text: str, size: float, room: float) -> str:
 
 
 def wrapped(text: str, size: float, room: float, lines: int) -> list[str]:
-    """Return a text broken between its parts into a limited number of lines, shortened if necessary."""
-    text = _on_one_line(text)
+    """Return a text broken between its parts into a limited number of lines, which are shortened if necessary."""
     done: list[str] = []
-    for piece in _PIECE.findall(text):
+    for piece in _PIECE.findall(_on_one_line(text)):
         if done and width((done[-1] + piece).rstrip(), size) <= room:
             done[-1] += piece
         elif piece:
             done.append(piece)
-    stripped = [line.strip() for line in done]
-    if len(stripped) <= lines and widest(stripped, size) <= room:
-        return stripped
-    if lines == 1:
-        return [shortened(text, size, room)]
-    # The last line is the end of the text; the line before it is cut short.
-    first_lines = stripped[: lines - 2] if widest(stripped[: lines - 2], size) <= room else []
-    broken = _letters("".join(done[len(first_lines) :]), size, room - width(ELLIPSIS, size)).rstrip() + ELLIPSIS
-    return [*first_lines, broken, _end(text, size, room) or _letters(text, size, room, from_end=True)]
+    rest = "".join(done[lines - 1 :])
+    return [shortened(line, size, room) for line in (*done[: lines - 1], rest) if line]
 
 
 def told_apart(texts: Sequence[str], fit: Callable[[str], list[str]]) -> list[list[str]]:

@@ -6,15 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil, isnan, log10
-from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path
-from matplotlib.text import Text
 
 from lm_eval_ext.reports.figure import Bars, Curves, Estimate, Forest, HeatMap, Mark, Series, Unit, estimates
 from lm_eval_ext.reports.page.drawing.frame import (
@@ -83,8 +80,9 @@ class _Across:
     def numbers(self, places: Sequence[float], values: Sequence[Estimate]) -> None:
         """Write numbers at the right edge."""
         edge, beside = 1 + (self.right - 1) / self.inside, self.axes.get_yaxis_transform()
-        texts = [(edge, place, shown(one.value, self.unit), "") for place, one in zip(places, values, strict=True)]
-        self.axes.add_artist(_Numbers(texts, transform=beside, ha="right"))
+        for place, value in zip(places, values, strict=True):
+            number = shown(value.value, self.unit)
+            self.axes.text(edge, place, number, transform=beside, ha="right", va="center", size=SMALL)
 
     def zero(self, height: float) -> None:
         """Draw the line from which values are counted."""
@@ -218,7 +216,6 @@ _LOWEST, _FLATTEST = 190.0, 0.3
 _AXIS_NAME = 20.0
 _MARKERS = "os^DvPX<>ph*d"
 _DASHES = ((4.5, 2.5), (1.5, 2.0), (7.0, 2.0, 1.5, 2.0))
-_MOST_BANDS = 3
 _DODGE = 4.0
 """Pixels between the intervals of neighboring curves, so that none hides another."""
 _MOST_DODGED = 14.0
@@ -262,12 +259,10 @@ def _curves(mark: Curves, sheet: Sheet) -> Drawing:
     measured = [series for series in mark.series if any(e.has_interval for e in series.values)]
     for number, series, line in zip(looks, mark.series, lines, strict=True):
         shift = 0.0
-        if series in measured and len(measured) > _MOST_BANDS:
+        if series in measured:
             from_middle = measured.index(series) - (len(measured) - 1) / 2
             shift = from_middle * min(_DODGE, _MOST_DODGED / len(measured)) * per_pixel
             whiskers(axes, [x + shift for x in places], series.values, color(number), across=False)
-        elif series in measured:
-            _band(axes, places, series, number)
         points = [(x + shift, e.value) for x, e in zip(places, series.values, strict=True)]
         titles = [
             sheet.said(estimate, series.name, f"{mark.x_axis} {name}")
@@ -290,19 +285,6 @@ def _line(series: Series, number: int) -> Line2D:
     else:
         line.set(marker=_MARKERS[number % len(_MARKERS)], markersize=5.5, markeredgewidth=0)
     return line
-
-
-def _band(axes: Axes, x: Sequence[float], series: Series, number: int) -> None:
-    """Shade the interval of a curve; that of a single value is drawn as a line."""
-    known = [(place, e) for place, e in zip(x, series.values, strict=True) if e.exists and e.has_interval]
-    if len(known) == 1:
-        whiskers(axes, x, series.values, color(number), across=False)
-        return
-    places, estimates = zip(*known, strict=True)
-    corners = [*zip(places, (e.low for e in estimates), strict=True)]
-    corners += reversed([*zip(places, (e.high for e in estimates), strict=True)])
-    (band,) = axes.fill(*zip(*corners, strict=True), color=color(number), alpha=0.16, linewidth=0, zorder=2)
-    band.set_clip_on(False)
 
 
 def _spread(places: Sequence[float], names: Sequence[str], room: float) -> list[tuple[float, str]]:
@@ -424,29 +406,9 @@ def _draw_cells(axes: Axes, cells: Sequence[_Cell], role: str, size: tuple[float
     path = _cells(((x, y) for x, y, *_ in cells), wide, tall)
     axes.add_artist(PathPatch(path, facecolor=LIGHT[role], linewidth=0, zorder=0.5))
     ink = "muted" if role == "missing" else f"{role}{INK}"
-    texts = [(x + wide / 2, y + tall / 2, number, title) for x, y, number, title in cells]
-    axes.add_artist(_Numbers(texts, ha="center", color=LIGHT[ink], label=ink))
-
-
-class _Numbers(Text):
-    """Numbers that look alike: one text that is moved, because making each takes as long as drawing it.
-
-    Args:
-        texts: for each, its place, what it says, and what it tells.
-        look: properties of all of them.
-    """
-
-    def __init__(self, texts: Sequence[_Cell], **look: Any) -> None:
-        super().__init__(va="center", size=SMALL, clip_on=False, **look)
-        self._texts = texts
-
-    def draw(self, renderer: RendererBase) -> None:
-        """Write all of them."""
-        for x, y, number, title in self._texts:
-            self.set_position((x, y))
-            self.set_text(number)
-            self.set_gid(title)
-            super().draw(renderer)
+    write = partial(axes.text, ha="center", va="center", size=SMALL, color=LIGHT[ink], label=ink)
+    for x, y, number, title in cells:
+        write(x + wide / 2, y + tall / 2, number, gid=title)
 
 
 def _cells(corners: Iterable[tuple[float, float]], wide: float, tall: float) -> Path:

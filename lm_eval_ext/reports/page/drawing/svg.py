@@ -5,8 +5,7 @@ Matplotlib's own SVG cannot use the page's colors, and is ten times as large.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from html import escape
 from io import StringIO
 from math import cos, radians, sin
@@ -37,12 +36,6 @@ HATCHES = {
     "----": "M0 1.5H6M0 4.5H6",
 }
 """Matplotlib's hatch names, and the paths of their lines in a tile of 6 by 6 pixels."""
-MANY_BOXES = 8
-"""From this many on, boxes of one color and height are drawn as thick lines."""
-_BOX = re.compile(r"M([\d.]+) ([\d.]+)([Hh][\d.]+)(?:v([\d.]+)|V([\d.]+))(?:H|h-)[\d.]+Z")
-"""Its left, top and right, and its height or bottom."""
-_STRAIGHT = re.compile(r"(?:M[^A-Za-z]+[HhVvL][^A-Za-z]+)+")
-"""Lines that enclose nothing."""
 _UNPAINTED = ' fill="none"'
 
 
@@ -92,7 +85,7 @@ class _Renderer(RendererBase):
     def text(self) -> str:
         """Return the SVG of what was drawn."""
         self._write("", "")
-        definitions = "".join(self._definitions.values())
+        definitions = "".join(element.replace(" ", f' id="{key}" ', 1) for element, key in self._definitions.items())
         return (f"<defs>{definitions}</defs>" if definitions else "") + self._written.getvalue()
 
     def get_canvas_width_height(self) -> tuple[float, float]:
@@ -122,11 +115,8 @@ class _Renderer(RendererBase):
         if not lines:
             return
         painted = _paint(gc, rgbFace)
-        middles, height = _as_lines(lines)
-        if height and "stroke" not in painted:
-            self._write(f'<path d="{middles}"{painted.replace("fill", "stroke")} stroke-width="{height}"/>')
-        elif painted != _UNPAINTED:
-            self._write(f'<path d="{lines}"{painted.removeprefix(_UNPAINTED if _STRAIGHT.fullmatch(lines) else "")}/>')
+        if painted != _UNPAINTED:
+            self._write(f'<path d="{lines}"{painted}/>')
         if hatch := gc.get_hatch():
             self._write(f'<path d="{lines}" fill="url(#{self._hatch(hatch, gc)})"/>')
 
@@ -139,8 +129,7 @@ class _Renderer(RendererBase):
         trans: Transform,
         rgbFace: ColorType | None = None,  # noqa: N803 # the base class's name
     ) -> None:
-        shape = f'<path d="{_lines(marker_path, marker_trans, 0)}"{_paint(gc, rgbFace)}'
-        marker = self._define(shape, lambda key: f'{shape} id="{key}"/>')
+        marker = self._defined(f'<path d="{_lines(marker_path, marker_trans, 0)}"{_paint(gc, rgbFace)}/>')
         for vertices, _ in path.iter_segments(trans, simplify=False):
             x, y = vertices[-2:]
             place = f'href="#{marker}" x="{_number(x)}" y="{_number(self._size[1] - y)}"'
@@ -187,19 +176,14 @@ class _Renderer(RendererBase):
 
     def _hatch(self, hatch: str, gc: GraphicsContextBase) -> str:
         paint = f'stroke="var(--{ROLE_OF[to_hex(gc.get_hatch_color())]})" stroke-width="1.1"'
-        return self._define(
-            hatch,
-            lambda key: (
-                f'<pattern id="{key}" width="6" height="6" patternUnits="userSpaceOnUse">'
-                f'<path d="{HATCHES[hatch]}" {paint} fill="none"/></pattern>'
-            ),
+        return self._defined(
+            '<pattern width="6" height="6" patternUnits="userSpaceOnUse">'
+            f'<path d="{HATCHES[hatch]}" {paint} fill="none"/></pattern>'
         )
 
-    def _define(self, thing: str, written: Callable[[str], str]) -> str:
+    def _defined(self, element: str) -> str:
         """Return the id of an element that is drawn many times; it is defined on first use."""
-        if thing not in self._definitions:
-            self._definitions[thing] = written(f"{self._name}-{len(self._definitions)}")
-        return f"{self._name}-{list(self._definitions).index(thing)}"
+        return self._definitions.setdefault(element, f"{self._name}-{len(self._definitions)}")
 
 
 def _lines(path: Path, transform: Transform, height: int) -> str:
@@ -212,33 +196,14 @@ def _lines(path: Path, transform: Transform, height: int) -> str:
             continue
         points = [(_number(x), _number(height - y)) for x, y in zip(vertices[::2], vertices[1::2], strict=True)]
         if code == Path.LINETO and last is not None and points[0][1] == last[1]:
-            written.append(_shorter("H", points[0][0], last[0]))
+            written.append(f"H{points[0][0]}")
         elif code == Path.LINETO and last is not None and points[0][0] == last[0]:
-            written.append(_shorter("V", points[0][1], last[1]))
+            written.append(f"V{points[0][1]}")
         else:
             letter = {Path.MOVETO: "M", Path.LINETO: "L", Path.CURVE3: "Q", Path.CURVE4: "C"}[code]
             written.append(letter + " ".join(f"{x} {y}" for x, y in points))
         last = points[-1]
     return "".join(written)
-
-
-def _as_lines(path: str) -> tuple[str, str]:
-    """Return many boxes of one height as lines along their middle, which take half the room, and the height."""
-    boxes = [*_BOX.finditer(path)]
-    if len(boxes) < MANY_BOXES or sum(len(box[0]) for box in boxes) < len(path):
-        return "", ""
-    heights = [float(box[4] or float(box[5]) - float(box[2])) for box in boxes]
-    if len({*map(_number, heights)}) > 1:
-        return "", ""
-    middles = (_number(float(box[2]) + height / 2) for box, height in zip(boxes, heights, strict=True))
-    lines = (f"M{box[1]} {middle}{box[3]}" for box, middle in zip(boxes, middles, strict=True))
-    return "".join(lines), _number(heights[0])
-
-
-def _shorter(to: str, place: str, last: str) -> str:
-    """Return a line along an axis to a place, or by the distance from the last one if that is shorter."""
-    by = _number(float(place) - float(last))
-    return f"{to.lower()}{by}" if len(by) < len(place) else f"{to}{place}"
 
 
 def _paint(gc: GraphicsContextBase, face: ColorType | None) -> str:
