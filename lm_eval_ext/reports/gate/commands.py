@@ -16,7 +16,6 @@ from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 
-from lm_eval_ext import __version__
 from lm_eval_ext.cli.parser import count, share
 from lm_eval_ext.reports import output
 from lm_eval_ext.reports.errors import ReportError
@@ -433,20 +432,7 @@ def _described(
         one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.counting)])} ({', '.join(side.names)})")
         for runs, side in zip((sides.before, sides.after), places, strict=True)
     )
-    properties = {"lm-eval-ext": __version__}
-    for side, title, runs in zip(NAMES, (old, new), (sides.before, sides.after), strict=True):
-        properties[side] = title
-        files = [run.file.content for run in runs.counting]
-        for fact, values in (
-            ("lm-eval", [content.get("lm_eval_version") for content in files]),
-            ("task versions", [run.metadata.get("version") for run in runs.counting]),
-            ("setting", settings_of(runs.counting) or ["default"]),
-        ):
-            properties[f"{side}: {fact}"] = ", ".join(sorted({str(value) for value in values}))
-    if outcome.requirement:
-        properties["required"] = outcome.requirement
-    date = max((run.file.date for run in sides.after.counting), default=0.0)
-    return Described(outcome, (old, new), notices, properties, date, one_line(name))
+    return Described(outcome, (old, new), notices, one_line(name))
 
 
 def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:

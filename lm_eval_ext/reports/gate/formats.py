@@ -7,8 +7,7 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Any
 from xml.etree import ElementTree
@@ -52,16 +51,12 @@ class Described:
         outcome: the comparison or check.
         titles: descriptions of the baseline and the candidate.
         notices: what standard error says about the two runs, whatever the outcome.
-        properties: names and values that describe them.
-        date: the date of the candidate's run, in seconds since 1970; ``None`` if there is no run.
         name: the name of the candidate, which no other one has; empty if there are no others.
     """
 
     outcome: Outcome
     titles: tuple[str, str] = ("", "")
     notices: Sequence[str] = ()
-    properties: Mapping[str, str] = field(default_factory=dict)
-    date: float | None = None
     name: str = ""
 
 
@@ -246,15 +241,11 @@ def _suite(described: Described) -> ElementTree.Element:
     failures, errors, skipped = (str(elements.count(element)) for element in (*ELEMENTS.values(), UNDECIDED))
     totals = {"tests": str(len(elements)), "failures": failures, "errors": errors}
     of_suite = {"skipped": skipped, "time": "0", "hostname": "localhost"}
-    if described.date is not None:
-        # The time of writing would differ every time.
-        of_suite["timestamp"] = datetime.fromtimestamp(described.date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
     name = f"lm-eval-ext check: {_clean(described.name)}" if described.name else "lm-eval-ext check"
     suite = ElementTree.Element("testsuite", {"name": name, **totals, **of_suite})
-    if described.properties:
-        listed = ElementTree.SubElement(suite, "properties")
-        for fact, value in described.properties.items():
-            ElementTree.SubElement(listed, "property", {"name": fact, "value": _clean(value)})
+    properties = ElementTree.SubElement(suite, "properties")
+    for side, title in zip(NAMES, described.titles, strict=True):
+        ElementTree.SubElement(properties, "property", {"name": side, "value": _clean(title)})
     for finding, element in zip(outcome.findings, elements, strict=True):
         of_class = ".".join(filter(None, (described.name, finding.family or "unknown")))
         names = {"classname": _clean(of_class), "name": _clean(finding.name)}

@@ -370,9 +370,7 @@ def test_the_settings_of_a_model_follow_its_name(capsys: Output) -> None:
     setting = "chat template: 01234567, few-shot examples: 4"
     assert f"baseline: one (a); candidate: one, {setting} (b)" in capsys.readouterr().out
     properties = {each.get("name"): each.get("value") for each in found_in("findings.xml").iter("property")}
-    assert (properties["baseline: setting"], properties["candidate: setting"]) == ("default", setting)
-    assert (properties["baseline: task versions"], properties["candidate: lm-eval"]) == ("1.0", "0.4.13")
-    assert (properties["candidate"], "lm-eval-ext" in properties) == (f"one, {setting} (b)", True)
+    assert properties == {"baseline": "one (a)", "candidate": f"one, {setting} (b)"}
 
 
 @pytest.mark.parametrize(
