@@ -25,7 +25,7 @@ from lm_eval_ext.reports.gate.check import RESOLUTION, Criteria, check
 from lm_eval_ext.reports.gate.compare import compare
 from lm_eval_ext.reports.gate.findings import STATUS, Outcome
 from lm_eval_ext.reports.gate.formats import NAMES, Described, failed
-from lm_eval_ext.reports.gate.looks import MOST_LOOKS, Look, parts_of
+from lm_eval_ext.reports.gate.looks import LOOKS, Look, parts_of
 from lm_eval_ext.reports.gate.part_commands import CANDIDATE, Command, part_commands
 from lm_eval_ext.reports.gate.plan import CORRELATION, Assumed, names_in, of_baseline, of_name, of_size, parts_of_level
 from lm_eval_ext.reports.gate.plan import text as plan_text
@@ -112,7 +112,7 @@ def add_check_to(parser: argparse.ArgumentParser) -> None:
         help="judge the rows of the first N parts that `plan --looks` has split the baseline's rows into; the runs of "
         "all parts so far are in the candidate's folder. What they do not decide is GO ON, with exit status 3",
     )
-    parser.add_argument("--of", metavar="K", type=_looks, help="with --look: the number of parts")
+    parser.add_argument("--of", metavar="K", type=count, choices=LOOKS, help="with --look: the number of parts")
     _add_files_to(parser, [*FILES])
     parser.set_defaults(run=_check)
 
@@ -125,9 +125,10 @@ def add_plan_to(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="a second run of the baseline, which shows how much changes by itself; with other seeds, several",
     )
-    parser.add_argument("--against", metavar="BASELINE", nargs="+", help=f"the baseline: {RUN}")
-    parser.add_argument("--tasks", metavar="NAME,NAME", help="tasks and groups of this package, as in lm_eval --tasks")
-    parser.add_argument("--rows", metavar="N", type=count, help="the number of dataset rows")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--against", metavar="BASELINE", nargs="+", help=f"the baseline: {RUN}")
+    source.add_argument("--tasks", metavar="NAME,NAME", help="tasks and groups of this package, as in lm_eval --tasks")
+    source.add_argument("--rows", metavar="N", type=count, help="the number of dataset rows")
     parser.add_argument(
         "--answers-per-row", metavar="K", type=count, help="with --rows: how many answers to each; 1 by default"
     )
@@ -150,7 +151,8 @@ def add_plan_to(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--looks",
         metavar="K",
-        type=_looks,
+        type=count,
+        choices=LOOKS,
         help="with --against: split the baseline's rows into K parts, so that a run can stop as soon as `check --look` "
         "says that it is decided; prints the lm_eval command of each part, and what this saves",
     )
@@ -220,12 +222,6 @@ def _share(text: str) -> float:
     raise argparse.ArgumentTypeError(
         f"{text!r}; expected a share from 0 to 1, for example 0.02 for two percentage points"
     )
-
-
-def _looks(text: str) -> int:
-    if not 2 <= (looks := count(text)) <= MOST_LOOKS:
-        raise argparse.ArgumentTypeError(f"{text}; expected a number of looks from 2 to {MOST_LOOKS}")
-    return looks
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -358,14 +354,10 @@ def _told_to_run(commands: Sequence[Command], options: argparse.Namespace) -> It
 
 def _require_one_plan(options: argparse.Namespace) -> None:
     """Raise if the options of ``plan`` do not go together."""
-    sources = [name for name in ("against", "tasks", "rows") if getattr(options, name) is not None]
     if options.candidate and options.against is None:
         raise ReportError("a run and no baseline; expected --against BASELINE, of which it is a second run")
     if options.candidate and options.changed is not None:
         raise ReportError("a second run of the baseline shows how much changes; expected no --changed with it")
-    if len(sources) != 1:
-        given_options = " and ".join(f"--{source}" for source in sources) or "none of them"
-        raise ReportError(f"expected one of --against BASELINE, --tasks NAMES and --rows N; found {given_options}")
     if options.answers_per_row is not None and options.rows is None:
         raise ReportError("--answers-per-row: expected --rows with it")
     if options.looks is not None and options.against is None:

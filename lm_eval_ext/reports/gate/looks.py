@@ -33,7 +33,8 @@ from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.issue import grouped, named
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
-MOST_LOOKS = 20
+LOOKS = range(2, 21)
+"""How many looks there can be."""
 ROWS_NAMED = 10
 """The most missing rows of a task that are named; the rest are counted."""
 FARTHEST = 9.0

@@ -58,19 +58,6 @@ def test_an_unknown_task_is_named_with_what_to_give() -> None:
         of_name("mmlu", 0.02)
 
 
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [
-        ("verbalizer_unnaturl", "verbalizer_unnatural"),
-        ("verbalizer_sst3", "verbalizer_sst2"),
-        ("manyifeval_n1", "manyifeval_n10"),
-    ],
-)
-def test_a_misspelt_task_is_named_with_the_one_that_may_be_meant(name: str, near: str) -> None:
-    with pytest.raises(ReportError, match=f"no task or group '{name}' .* did you mean '{near}'"):
-        of_name(name, 0.02)
-
-
 def alone(both: Sides) -> Sides:
     """Return the first run, on both sides."""
     return Sides(both.before, both.before, both.names)
@@ -137,12 +124,11 @@ def test_several_draws_show_how_much_changes(tmp_path: Path) -> None:
         assert np.mean(plan.design.observed.values**2) == pytest.approx(2 * 2 / 12 / draws, rel=0.25)
 
 
-def test_a_baseline_without_samples_is_assumed_about(tmp_path: Path) -> None:
+def test_a_baseline_without_samples_shows_no_rows_to_plan_for(tmp_path: Path) -> None:
     scores = {SST2: right(70)}
     both = sides(tmp_path, scores, scores, of_after={"samples": False})
-    plan = planned(Sides(both.after, both.after, both.names), {SST2: 0.02})
-    assert plan.design.rows == 100
-    assert f"{SST2} has no samples" in plan.about
+    with pytest.raises(ReportError, match=f"nothing to plan for: {SST2}: no samples in B"):
+        planned(Sides(both.after, both.after, ("B", "B")), {SST2: 0.02})
 
 
 def test_what_cannot_be_planned_for_is_returned_with_the_reason_and_alone_it_is_an_error(tmp_path: Path) -> None:
