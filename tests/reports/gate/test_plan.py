@@ -23,7 +23,7 @@ from lm_eval_ext.sources import RowsError
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import SST2, write_run
 from tests.reports.gate.test_commands import Output, call
-from tests.reports.gate.test_other_tasks import f1_of, scored, texts
+from tests.reports.gate.test_other_tasks import f1_of, made_up, scored, texts
 from tests.reports.gate.two_runs import right, sides, sides_of, with_answers, write_draws
 from tests.tables import tables
 
@@ -197,6 +197,13 @@ def test_a_score_that_one_run_tells_too_little_about_is_left_out_and_the_rest_is
     assert left_out["odd"] == "the results do not say whether a higher thing is better"
     # A check would test all of them.
     assert tests == 5
+
+
+def test_standard_errors_alone_show_no_rows_to_plan_for(tmp_path: Path) -> None:
+    exam = {"exam": MadeUp(right(70), error=0.05)}
+    both = alone(made_up(tmp_path, exam, exam, samples=False))
+    with pytest.raises(ReportError, match="no samples in .*; interval and p are from the standard errors"):
+        of_baseline(both, {"exam": 0.02})
 
 
 @pytest.mark.usefixtures("few_pairs")
