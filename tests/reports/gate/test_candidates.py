@@ -119,8 +119,8 @@ def test_the_text_has_a_column_for_each_candidate_and_the_findings_to_read(capsy
     assert lines[2].split() == ["fine", "worse", "less"]
     # The worst first: a regression, then what is missing.
     assert [re.split(r"\s{2,}", line) for line in lines[3:5]] == [
-        [SST2, "NOT WORSE", "0.00", "REGRESSION", "20.00", "NOT WORSE", "0.00"],
-        [SNLI, "NOT WORSE", "0.00", "NOT WORSE", "0.00", "CANNOT TELL"],
+        [SST2, "NOT WORSE 0.00", "REGRESSION 20.00", "NOT WORSE 0.00"],
+        [SNLI, "NOT WORSE 0.00", "NOT WORSE 0.00", "CANNOT TELL"],
     ]
     parts = "\n".join(lines).split("\n\n")
     assert [part.splitlines()[0] for part in parts[2:5]] == [

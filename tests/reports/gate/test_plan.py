@@ -202,7 +202,7 @@ def test_a_score_that_one_run_tells_too_little_about_is_left_out_and_the_rest_is
 def test_standard_errors_alone_show_no_rows_to_plan_for(tmp_path: Path) -> None:
     exam = {"exam": MadeUp(right(70), error=0.05)}
     both = alone(made_up(tmp_path, exam, exam, samples=False))
-    with pytest.raises(ReportError, match="no samples in .*; interval and p are from the standard errors"):
+    with pytest.raises(ReportError, match=r"no samples in .*; interval and p are from the standard errors"):
         of_baseline(both, {"exam": 0.02})
 
 
