@@ -24,7 +24,7 @@ from lm_eval_ext.reports.gate.bounds import bounds_of
 from lm_eval_ext.reports.gate.check import RESOLUTION, Criteria, check
 from lm_eval_ext.reports.gate.compare import compare
 from lm_eval_ext.reports.gate.findings import STATUS, Outcome
-from lm_eval_ext.reports.gate.formats import NAMES, Described, failed
+from lm_eval_ext.reports.gate.formats import Described, failed
 from lm_eval_ext.reports.gate.looks import LOOKS, Look, parts_of
 from lm_eval_ext.reports.gate.part_commands import CANDIDATE, Command, part_commands
 from lm_eval_ext.reports.gate.plan import CORRELATION, Assumed, names_in, of_baseline, of_name, of_size, parts_of_level
@@ -37,7 +37,7 @@ from lm_eval_ext.reports.gate.sides import (
     separate_sides,
     sides_at,
 )
-from lm_eval_ext.reports.gate.text import check_text, compare_text, floors_text, reading, sampled_text
+from lm_eval_ext.reports.gate.text import NAMES, check_text, compare_text, floors_text, reading, sampled_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import one_line, readable
 from lm_eval_ext.results import PLACES
@@ -442,8 +442,8 @@ def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:
         if outcome.requirement:
             text = check_text(outcome, titles, everything=options.all)
         else:
-            text = compare_text(outcome, NAMES, titles)
-        lines = [*text, *floors_text(outcome, NAMES), *sampled_text(outcome, NAMES, options.k)]
+            text = compare_text(outcome, titles)
+        lines = [*text, *floors_text(outcome), *sampled_text(outcome, NAMES, options.k)]
     contents = {path: candidates.file(kind, checked) for kind, path in _files(options).items()}
     if PRINTED in contents:
         lines = contents.pop(PRINTED).decode().splitlines()

@@ -19,6 +19,7 @@ from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import (
     FLOORS_READING,
     LEFT,
+    NAMES,
     CellTexts,
     by_issue,
     checked_cells,
@@ -30,7 +31,6 @@ from lm_eval_ext.reports.gate.text import (
 from lm_eval_ext.reports.wording import one_line, spreadsheet_text
 from lm_eval_ext.results.issue import error
 
-NAMES = ("baseline", "candidate")
 ELEMENTS = {1: "failure", 2: "error"}
 """The JUnit element of a verdict, by its exit status."""
 UNDECIDED = "skipped"
@@ -103,7 +103,7 @@ def in_full(described: Described) -> list[str]:
             {heading: text for heading, text in checked_cells(finding).items() if heading not in ("drop", "limits")}
             for finding in by_harm(outcome.findings, outcome)
         ]
-    floors = floor_rows(outcome, NAMES)
+    floors = floor_rows(outcome)
     issues = [(finding.name, str(issue)) for finding in outcome.findings for issue in finding.issues]
     issues += [(finding.name, f"not compared: {finding.issues[0]}") for finding in outcome.unpaired]
     return [

@@ -23,6 +23,8 @@ from lm_eval_ext.reports.wording import MISSING, figure, interval
 from lm_eval_ext.results.issue import grouped, named
 from lm_eval_ext.results.runs import TaskRun
 
+NAMES = ("baseline", "candidate")
+"""The names of the sides in tables; a terminal has shorter ones."""
 ARROWS: Mapping[bool | None, str] = {True: "↑", False: "↓", None: ""}
 """What a metric's name is followed by: whether higher is better."""
 NAMES_LISTED = 10
@@ -146,7 +148,7 @@ def _flips(finding: Finding) -> CellTexts:
     return {"changed %": share, "got better": better, "got worse": worse}
 
 
-def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[CellTexts]:
+def floor_rows(outcome: Outcome) -> list[CellTexts]:
     """Return the rows of the floors and of the scores above them, for the findings that have some."""
     rows: list[CellTexts] = []
     for finding in outcome.findings:
@@ -156,7 +158,7 @@ def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[CellTexts]:
                 "floor": figure(above.floor.value.figure, "share"),
                 "answer": above.floor.in_words,
             }
-            for name, side in zip(names, above.sides, strict=True):
+            for name, side in zip(NAMES, above.sides, strict=True):
                 cells |= {f"{name} above": figure(side.value, "share"), f"{name} 95 %": interval(side, "share")}
             rows.append(cells)
     return rows
@@ -208,22 +210,21 @@ def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]
         yield from placed(cells, columns)
 
 
-def compare_text(outcome: Outcome, names: tuple[str, str], titles: tuple[str, str]) -> Iterator[str]:
+def compare_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
     """Yield the lines of a comparison.
 
     Args:
         outcome: the comparison.
-        names: the names of the sides in the table.
         titles: descriptions of the sides.
     """
-    yield from (f"{name}: {title}" for name, title in zip(names, titles, strict=True))
+    yield from (f"{name}: {title}" for name, title in zip(NAMES, titles, strict=True))
     if outcome.findings:
-        rows = [compared_cells(finding, names) for finding in outcome.findings]
+        rows = [compared_cells(finding, NAMES) for finding in outcome.findings]
         yield ""
         yield from aligned([*rows[0]], [[*cells.values()] for cells in rows])
         yield ""
-        yield from _reading(outcome, names)
-    yield from compare_issues(outcome, names)
+        yield from _reading(outcome)
+    yield from compare_issues(outcome, NAMES)
 
 
 def compare_issues(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
@@ -248,9 +249,8 @@ def compare_issues(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
             yield from ("", head, *by_issue(issues))
 
 
-def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
-    before, after = names
-    yield from (reading(name, before=before, after=after) for name in ("scores", "interval", "test", "flips"))
+def _reading(outcome: Outcome) -> Iterator[str]:
+    yield from map(reading, ("scores", "interval", "test", "flips"))
     if not_shares := [finding.name for finding in outcome.findings if not finding.is_share]:
         yield reading("no shares", names=named(not_shares, NAMES_LISTED))
     # With known rows.
@@ -258,7 +258,7 @@ def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     if aggregated := [finding.name for finding in not_means if not finding.difference.unpaired]:
         yield reading("no means", names=named(aggregated, NAMES_LISTED))
     groups, tasks = outcome.tests
-    yield reading("correction", groups=groups, tasks=tasks, after=after)
+    yield reading("correction", groups=groups, tasks=tasks)
 
 
 def by_issue(issues: Iterable[tuple[str, str]]) -> list[str]:
@@ -376,9 +376,9 @@ def noise_in_words(noise: Noise) -> str:
     return f"running the baseline again changes {again} %, so {excess} points [{low}, {high}] are the candidate's"
 
 
-def floors_text(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
+def floors_text(outcome: Outcome) -> Iterator[str]:
     """Yield the floors and the scores above them; nothing if there are none."""
-    if rows := floor_rows(outcome, names):
+    if rows := floor_rows(outcome):
         yield ""
         yield from aligned([*rows[0]], [[*cells.values()] for cells in rows])
         yield ""

@@ -18,7 +18,7 @@ from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.runs import rows_of
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited_lines, results_in, samples_of
-from tests.reports.gate.two_runs import GOLDEN, NAMES, SNLI, by_name, right, sides, sides_in, sides_of
+from tests.reports.gate.two_runs import GOLDEN, SNLI, by_name, right, sides, sides_in, sides_of
 from tests.reports.planted import plant
 
 TREE = {"level": [SST2, SNLI]}
@@ -86,8 +86,8 @@ def test_only_common_rows_are_compared_and_this_is_reported(tmp_path: Path) -> N
     # Of the first fifty rows all were right, thirty are.
     assert (one.difference.before, one.difference.after) == (1.0, 0.6)
     assert (one.difference.answers, one.difference.lost, one.difference.added) == (50, 50, 0)
-    lines = list(compare_text(compare(both), NAMES, ("a", "b")))
-    assert lines[lines.index("Answers that only one side has are ignored:") + 1] == f"  {SST2}: 50 of A"
+    lines = list(compare_text(compare(both), ("a", "b")))
+    assert lines[lines.index("Answers that only one side has are ignored:") + 1] == f"  {SST2}: 50 of baseline"
 
 
 def test_without_samples_there_is_a_change_but_no_test(tmp_path: Path) -> None:
@@ -205,8 +205,8 @@ def test_a_small_gain_of_every_row_does_not_exclude_that_others_lose_all(
 def test_the_text_states_the_test_and_the_direction_of_improvement(tmp_path: Path) -> None:
     before = {SST2: right(50), SNLI: right(50)}
     both = sides(tmp_path, before, {SST2: right(30), GOLDEN: right(5)}, groups=TREE)
-    lines = list(compare_text(compare(both), NAMES, ("one (a)", "two (b)")))
-    assert lines[:2] == ["A: one (a)", "B: two (b)"]
+    lines = list(compare_text(compare(both), ("one (a)", "two (b)")))
+    assert lines[:2] == ["baseline: one (a)", "candidate: two (b)"]
     (row,) = [line for line in lines if line.startswith(SST2)]
     # 20 rows are lost: p is 2 / 2**20.
     cells = row.split()

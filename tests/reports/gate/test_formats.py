@@ -16,8 +16,8 @@ from lm_eval_ext.floors import CONSTANT, IN_WORDS
 from lm_eval_ext.reports.gate.check import Criteria, check
 from lm_eval_ext.reports.gate.compare import compare
 from lm_eval_ext.reports.gate.findings import Finding, Outcome
-from lm_eval_ext.reports.gate.formats import NAMES, Described, escaped, failed, junit, markdown
-from lm_eval_ext.reports.gate.text import compared_cells, floor_rows
+from lm_eval_ext.reports.gate.formats import Described, escaped, failed, junit, markdown
+from lm_eval_ext.reports.gate.text import NAMES, compared_cells, floor_rows
 from lm_eval_ext.results.issue import error, note
 from tests.reports.files import SST2
 from tests.reports.gate.two_runs import GOLDEN, SNLI, right, sides
@@ -168,7 +168,7 @@ def test_each_finding_is_a_row_with_its_numbers(tmp_path: Path) -> None:
     assert (same[0], same[1], same[5]) == ("NOT WORSE", SNLI, "0.00")
     # Half of the rows have each label: 50 and 30 right, 50 of which any constant label is.
     _, (head, *floors) = tables_of(text)
-    assert head == [*floor_rows(outcome, NAMES)[0]]
+    assert head == [*floor_rows(outcome)[0]]
     assert [floor[:4] for floor in floors] == [[name, "50.0", IN_WORDS[CONSTANT], "0.0"] for name in (SST2, SNLI)]
     assert [floor[5] for floor in floors] == ["−40.0", "0.0"]  # noqa: RUF001 # as printed
     listed = [shown(token) for token in read(text) if token.type == "inline"]
