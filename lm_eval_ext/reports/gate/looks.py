@@ -255,12 +255,10 @@ class Look:
             if len(lacking := np.setdiff1d(expected, present)):
                 missing[run.task] = lacking.tolist()
         if missing:
-            of_tasks = [f"{task}: {named([*map(str, rows)], ROWS_NAMED)}" for task, rows in missing.items()]
-            if (more := len(of_tasks) - TASKS_NAMED) > 0:
-                of_tasks[TASKS_NAMED:] = [f"and {more} more task{'s' if more > 1 else ''}"]
+            of_tasks = [f"{task} ({named([*map(str, rows)], ROWS_NAMED)})" for task, rows in missing.items()]
             raise ReportError(
                 f"look {self.number} of {self.parts.count}: the candidate lacks rows (doc_id) of the parts so far, "
-                f"{'; '.join(of_tasks)}; expected all rows of the first {self.number}: run what "
+                f"{named(of_tasks, TASKS_NAMED)}; expected all rows of the first {self.number}: run what "
                 f"`lm-eval-ext plan --looks {self.parts.count}` prints for them"
             )
         before, after = (self._so_far(runs) for runs in (sides.before, sides.after))
