@@ -192,8 +192,7 @@ def _assumed(unit: Compared, assumed: Assumed, *, of_one_run: bool) -> tuple[Des
     if difference.unpaired:
         return str(difference.unpaired)
     if not unit.is_share or not unit.is_mean_of_rows:
-        runs_do = "so one run does" if of_one_run else "so its two runs, which agree in every row, do"
-        return f"its score is not a share of right answers, {runs_do} not show how much of it changes; {SECOND}"
+        return f"its score is not a share of right answers, and these rows do not show how much it changes; {SECOND}"
     # As many answers get better as worse: at an end, none can.
     possible = 2 * min(difference.before, 1 - difference.before)
     capped = replace(assumed, changed=min(assumed.share, possible))

@@ -229,17 +229,14 @@ def compare_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
 
 def compare_issues(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     """Yield what a reader must know besides the numbers of a comparison, each with the names that it concerns."""
-    untested, unpaired, ignored = list[tuple[str, str]](), list[tuple[str, str]](), list[tuple[str, str]]()
+    ignored = list[tuple[str, str]]()
     for finding in outcome.findings:
-        difference = finding.difference
-        if difference.unpaired:
-            (untested if isnan(finding.p) else unpaired).append((finding.name, str(difference.unpaired)))
-        counts = zip((difference.lost, difference.added), names, strict=True)
+        counts = zip((finding.difference.lost, finding.difference.added), names, strict=True)
         if unshared := ", ".join(f"{count} of {name}" for count, name in counts if count):
             ignored.append((finding.name, unshared))
+    unpaired = [(finding.name, finding.difference.unpaired) for finding in outcome.findings]
     listed = {
-        "No confidence interval and no test:": untested,
-        "No pairs of answers:": unpaired,
+        "No pairs of answers:": [(name, str(reason)) for name, reason in unpaired if reason],
         "Answers that only one side has are ignored:": ignored,
         "Warnings and notes:": [(finding.name, str(issue)) for finding in outcome.findings for issue in finding.issues],
         "Not compared:": [(finding.name, str(finding.issues[0])) for finding in outcome.unpaired],

@@ -100,7 +100,7 @@ def test_problems_with_files_go_to_standard_error(runs: Path, capsys: Output) ->
     output = capsys.readouterr()
     assert "lm-eval-ext: the candidate: " in output.err
     assert "no samples of verbalizer_" in output.err
-    assert "No confidence interval and no test:" in output.out
+    assert "No pairs of answers:" in output.out
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_a_score_that_one_run_tells_too_little_about_is_left_out_and_the_rest_is
     assert plans[1].design.rows == 72
     # Its tasks of 200 and 50 rows weigh alike.
     assert {*np.round(plans[0].design.weights * 200, 6).tolist()} == {1.0, 4.0}
-    assert {name for name, why in left_out.items() if "one run does not show" in why} == {*OTHERS} - {
+    assert {name for name, why in left_out.items() if "these rows do not show" in why} == {*OTHERS} - {
         "both",
         "gaps",
         "odd",
@@ -281,7 +281,7 @@ def test_a_task_that_cannot_be_planned_for_is_named_and_the_rest_is_planned(tmp_
     assert call(f"plan --max-drop 0.05 --against {tmp_path}") == 0
     printed = capsys.readouterr()
     assert printed.out.startswith("quiz: 100 rows, 1 answer each; of the baseline: acc 50.00 %; assumed: 13.0%")
-    assert "not planned for: pairs: its score is not a share of right answers, so one run does not show" in printed.err
+    assert "not planned for: pairs: its score is not a share of right answers, and these rows do" in printed.err
 
 
 @pytest.mark.parametrize(("words", "complaint"), TABLES["lacking"])
