@@ -269,7 +269,7 @@ def _undecided(finding: Finding, criteria: Criteria, alpha: float, *, left_to_ov
         )
     rows, deciding = _to_decide(finding, criteria.requirement, alpha)
     verdict = "CANNOT TELL" if is_same else "INCONCLUSIVE"
-    return replace(finding, verdict=verdict, issues=(deciding,), rows_to_decide=rows, deciding=deciding)
+    return replace(finding, verdict=verdict, issues=(deciding,), rows_to_decide=rows)
 
 
 def _cannot_tell(finding: Finding, problem: str) -> Finding:
