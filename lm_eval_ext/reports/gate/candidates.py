@@ -92,11 +92,11 @@ def decision_on_all(checked: Sequence[Described]) -> str:
     return " ".join(f"{WORDS[status]}: {named(names)}." for status, names in by_status.items() if names)
 
 
-def _cell(finding: Finding | None) -> tuple[str, str]:
-    """Return a verdict and the measured drop as text."""
+def _cell(finding: Finding | None) -> str:
+    """Return a verdict and the measured drop, if there is one."""
     if finding is None:
-        return MISSING, ""
-    return finding.verdict, checked_cells(finding)["drop"] if finding.drop.exists else ""
+        return MISSING
+    return f"{finding.verdict} {checked_cells(finding)['drop']}" if finding.drop.exists else finding.verdict
 
 
 def _side_by_side(checked: Sequence[Described], *, everything: bool) -> tuple[list[str], list[list[str]]]:
@@ -104,9 +104,7 @@ def _side_by_side(checked: Sequence[Described], *, everything: bool) -> tuple[li
     outcomes = [candidate.outcome for candidate in checked]
     listed = {finding.name for outcome in outcomes for finding in listed_findings(outcome, everything=everything)}
     rows = [
-        [name, *(" ".join(_cell(finding)).strip() for finding in of_candidates)]
-        for name, of_candidates in by_headline(outcomes).items()
-        if name in listed
+        [name, *map(_cell, of_candidates)] for name, of_candidates in by_headline(outcomes).items() if name in listed
     ]
     return ["", *(candidate.name for candidate in checked)], rows
 
@@ -187,20 +185,9 @@ def _to_read(outcome: Outcome, *, everything: bool) -> list[Finding]:
 
 def markdown(checked: Sequence[Described]) -> str:
     """Return the table of all verdicts as GitHub-flavored Markdown and, folded, each check in full."""
-    rows = by_headline([candidate.outcome for candidate in checked])
-    lines = [
-        bold(decision_on_all(checked)),
-        "",
-        f"| task or group | {' | '.join(escaped(candidate.name) for candidate in checked)} |",
-        f"| --- |{' --- |' * len(checked)}",
-    ]
-    for name, of_candidates in rows.items():
-        cells = []
-        for finding in of_candidates:
-            verdict, drop = _cell(finding)
-            is_best = verdict in ("NOT WORSE", "SAME", MISSING)
-            cells.append(f"{verdict if is_best else f'**{verdict}**'} {drop}".rstrip())
-        lines.append(f"| {' | '.join((escaped(name), *cells))} |")
+    (_, *names), rows = _side_by_side(checked, everything=True)
+    table = [["task or group", *names], ["---"] * (1 + len(names)), *rows]
+    lines = [bold(decision_on_all(checked)), "", *(f"| {' | '.join(map(escaped, cells))} |" for cells in table)]
     lines += ["", escaped(f"{reading('side by side')} {reading('each by itself')}"), ""]
     for candidate in checked:
         summary = f"{candidate.name}: {decision(candidate.outcome)}"

@@ -260,10 +260,9 @@ def _check(options: argparse.Namespace) -> int:
             before, later_places = places.split(len(options.against))
             after, second = later_places.split(len(options.candidate))
             checked: list[Described] = []
-            for name, candidate in candidates_at(after, parts=options.look is not None).items():
-                sides, again = separate_sides(
-                    before, candidate, chosen(options), second, parts=options.look is not None
-                )
+            parts = options.look is not None
+            for name, candidate in candidates_at(after, parts=parts).items():
+                sides, again = separate_sides(before, candidate, chosen(options), second, parts=parts)
                 notices = _told(sides, name, is_first=not checked)
                 allowed, look = bounds.over(sides), None
                 if options.look is not None:
@@ -452,10 +451,9 @@ def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:
 
 
 def _print(lines: Iterable[str]) -> None:
-    """Print whatever the terminal can show; closing the pipe early does not change the exit status."""
-    encoding = sys.stdout.encoding or "utf-8"
+    """Print lines; closing the pipe early does not change the exit status."""
     try:
-        print("\n".join(map(one_line, lines)).encode(encoding, "replace").decode(encoding), flush=True)
+        print("\n".join(map(one_line, lines)), flush=True)
     except BrokenPipeError:
         # Otherwise the interpreter would report the error again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -122,11 +122,8 @@ def in_full(described: Described) -> list[str]:
 def _table(rows: Sequence[CellTexts]) -> list[str]:
     """Return the lines of a table."""
     heads = [*rows[0]]
-    lines = [heads, ["---" if head in (*LEFT[1:4], "answer") or head.endswith(" is") else "---:" for head in heads]]
-    for row in rows:
-        lines.append([escaped(text) for text in row.values()])
-        if "verdict" in row and row["verdict"] not in ("NOT WORSE", "SAME"):
-            lines[-1][0] = f"**{row['verdict']}**"
+    alignment = ["---" if head in (*LEFT[1:4], "answer") or head.endswith(" is") else "---:" for head in heads]
+    lines = [heads, alignment, *(map(escaped, row.values()) for row in rows)]
     return [f"| {' | '.join(cells)} |" for cells in lines]
 
 

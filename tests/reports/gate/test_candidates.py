@@ -184,7 +184,7 @@ def test_each_file_says_which_candidate_it_is_about(capsys: Output) -> None:
     assert cases == {(f"{name}.verbalizer", task) for name in ("worse", "less") for task in (SST2, SNLI)}
     text = Path("all.md").read_text(encoding="utf-8")
     assert text.startswith("**Do not ship:** worse. Cannot be told: less.\n\n| task or group | worse | less |\n")
-    assert "| **REGRESSION** 20.00 | NOT WORSE 0.00 |" in text
+    assert "| REGRESSION 20.00 | NOT WORSE 0.00 |" in text
     assert text.count("<details>") == text.count("</details>") == 2
     (worse, less) = re.findall(r"<details><summary>(.+)</summary>\n\n\| verdict \|", text)
     assert worse == f"worse: Do not ship: regression in {SST2} (50.0 → 30.0). 1 not worse."
