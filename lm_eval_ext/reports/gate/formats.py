@@ -18,7 +18,6 @@ from lm_eval_ext.reports.gate.findings import GO_ON, NOTHING, Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import (
     FLOORS_READING,
-    LEFT,
     NAMES,
     CellTexts,
     by_issue,
@@ -33,6 +32,8 @@ from lm_eval_ext.results.issue import error
 
 ELEMENTS = {1: "failure", 2: "error"}
 """The JUnit element of a verdict, by its exit status."""
+TEXTS = ("verdict", "task or group", "metric", "answer")
+"""The headings of columns of text; those of numbers are aligned to the right."""
 UNDECIDED = "skipped"
 """The element of a verdict that shows nothing but is no error; a test case without any has passed."""
 
@@ -122,7 +123,7 @@ def in_full(described: Described) -> list[str]:
 def _table(rows: Sequence[CellTexts]) -> list[str]:
     """Return the lines of a table."""
     heads = [*rows[0]]
-    alignment = ["---" if head in (*LEFT[1:4], "answer") or head.endswith(" is") else "---:" for head in heads]
+    alignment = ["---" if head in TEXTS or head.endswith(" is") else "---:" for head in heads]
     lines = [heads, alignment, *(map(escaped, row.values()) for row in rows)]
     return [f"| {' | '.join(cells)} |" for cells in lines]
 

@@ -22,12 +22,12 @@ from lm_eval_ext.reports.gate.text import (
     FLOORS_READING,
     GAP,
     HOLM,
-    Column,
     by_issue,
     check_reading,
     checked_cells,
     compare_issues,
     compared_cells,
+    fitting_columns,
     listed_findings,
     metric,
     noise_in_words,
@@ -43,8 +43,6 @@ LEAST_WIDTH = 80
 """Narrower windows get lines of this width."""
 WIDEST_TEXT = 100
 """Sentences are not wider than this, however wide the window is."""
-LEAST_NAME = 20
-"""The least room for names; longer ones have a line of their own."""
 CLEAREST = 10
 """The number of tasks that a comparison lists, unless all are asked for."""
 METRIC_OF = 3
@@ -96,25 +94,6 @@ def wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
             break_long_words=False,
             break_on_hyphens=False,
         )
-
-
-def fitting_columns(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, needed: int) -> list[Column]:
-    """Return the first columns of a table: as many as are needed, and more as far as they fit beside whole names.
-
-    Args:
-        head: the headings.
-        rows: the cells; the first of each is a name.
-        width: the width of the window.
-        needed: how many columns there must be, names included.
-    """
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    fitting = needed
-    while fitting < len(head) and sum(widths[: fitting + 1]) + GAP * fitting <= width:
-        fitting += 1
-    room = width - sum(widths[1:fitting]) - GAP * (fitting - 1)
-    widths[0] = min(widths[0], max(room, LEAST_NAME))
-    are_texts = [any(row[place][:1].isalpha() or "[" in row[place] for row in rows) for place in range(fitting)]
-    return [Column(widths[place], place > 0 and not are_texts[place]) for place in range(fitting)]
 
 
 def fitted(width: int, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -6,6 +6,7 @@ How tables are read stands in ``reading.md``. Each of its texts is a format: ``{
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,8 +38,8 @@ LINES_LISTED = 10
 """The most findings on single tasks and groups that are listed, where there are many and they are no regression."""
 GAP = 2
 """The number of spaces between two columns."""
-LEFT = ("", "verdict", "task or group", "metric", "95 %", "limits", "candidate is", "answer")
-"""The headings of columns of text; those of numbers are aligned to the right."""
+LEAST_NAME = 20
+"""The least room for names; longer ones have a line of their own."""
 READING: Mapping[str, str] = dict(
     re.findall(
         r"^## (.+)\n\n((?:.+\n)+)", Path(__file__).with_name("reading.md").read_text(encoding="utf-8"), re.MULTILINE
@@ -199,13 +200,29 @@ def placed(cells: Sequence[str], columns: Sequence[Column]) -> Iterator[str]:
     yield (" " * GAP).join(texts).rstrip()
 
 
+def fitting_columns(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, needed: int) -> list[Column]:
+    """Return the first columns of a table: as many as are needed, and more as far as they fit beside whole names.
+
+    Args:
+        head: the headings.
+        rows: the cells; the first of each is a name.
+        width: the width of the window.
+        needed: how many columns there must be, names included.
+    """
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    fitting = needed
+    while fitting < len(head) and sum(widths[: fitting + 1]) + GAP * fitting <= width:
+        fitting += 1
+    room = width - sum(widths[1:fitting]) - GAP * (fitting - 1)
+    widths[0] = min(widths[0], max(room, LEAST_NAME))
+    are_texts = [any(row[place][:1].isalpha() or "[" in row[place] for row in rows) for place in range(fitting)]
+    return [Column(widths[place], place > 0 and not are_texts[place]) for place in range(fitting)]
+
+
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table, the first with its headings; a column of names has none."""
     head = [name.removeprefix("task or group") for name in head]
-    widths = (max(map(len, column)) for column in zip(head, *rows, strict=True))
-    columns = [
-        Column(width, not (name in LEFT or name.endswith(" is"))) for name, width in zip(head, widths, strict=True)
-    ]
+    columns = fitting_columns(head, rows, sys.maxsize, len(head))
     for cells in (head, *rows):
         yield from placed(cells, columns)
 
