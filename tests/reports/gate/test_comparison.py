@@ -12,7 +12,7 @@ from scipy import stats
 
 from lm_eval_ext.reports.gate.compare import compare
 from lm_eval_ext.reports.gate.findings import Finding
-from lm_eval_ext.reports.gate.text import compare_text
+from lm_eval_ext.reports.gate.text import aligned, compare_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.runs import rows_of
@@ -222,4 +222,13 @@ def test_the_text_states_the_test_and_the_direction_of_improvement(tmp_path: Pat
         f"  level: missing from B: {SNLI}",
         f"  {SNLI}: missing from B",
         f"  {GOLDEN}: missing from A",
+    ]
+
+
+def test_numbers_are_aligned_to_the_right_and_texts_and_intervals_to_the_left() -> None:
+    rows = [["a", "acc", "9.5", "[1, 22]", "x"], ["bb", "chrf", "100.0", "[1, 2]", "y"]]
+    assert list(aligned(["task or group", "metric", "score", "95 %", "last"], rows)) == [
+        "    metric  score  95 %     last",
+        "a   acc       9.5  [1, 22]  x",
+        "bb  chrf    100.0  [1, 2]   y",
     ]
