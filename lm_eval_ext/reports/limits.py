@@ -20,7 +20,7 @@ negative.) It allows for two things.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import exp, isinf, log, sqrt
 
 import numpy as np
@@ -202,10 +202,13 @@ class Tail:
 
     def limit(self, level: float) -> float:
         """Return the upper limit that is below the true mean with at most this probability, such as 0.05."""
-        of_seen = self._of_seen(_quantiles(self.freedom, level))
+        # How surprising it would be to have missed unseen rows, for each part that they may take of the level; what is
+        # left of it, all of it first, is for the rows seen. One minus a small level would lose its digits.
+        surprises = -log(level) * MISSED
+        of_seen = self._of_seen(-stdtrit(self.freedom, np.minimum(level * np.exp(surprises), ALMOST_ONE)))
         if self.unseen is None:
             return max(self.value, float(of_seen[0]))
-        added = _added(self.unseen, level)
+        added = self.unseen.added(surprises)
         return max(self.value, float(np.max((1 - added) * np.maximum(of_seen, -1.0) + added)))
 
     def p(self, bound: float) -> float:
@@ -227,25 +230,3 @@ class Tail:
             quantiles = 2 / skewness * (bent**3 - 1)
         limits: Floats = center + error * quantiles
         return limits
-
-
-# What follows from a level is the same for many means: a plan, for example, looks for a drop in a hundred steps.
-
-
-def _surprises(level: float) -> Floats:
-    """Return how surprising it would be to have missed unseen rows, for each part that they may take of a level."""
-    return -log(level) * MISSED
-
-
-@lru_cache(maxsize=64)
-def _quantiles(freedom: float, level: float) -> Floats:
-    """Return the quantiles of Student's t distribution at what is left of a level to the rows seen: all of it first."""
-    # One minus a small level would lose its digits.
-    quantiles: Floats = -stdtrit(freedom, np.minimum(level * np.exp(_surprises(level)), ALMOST_ONE))
-    return quantiles
-
-
-@lru_cache(maxsize=64)
-def _added(unseen: Unseen, level: float) -> Floats:
-    """Return what unseen rows add for each part that they may take of a level."""
-    return unseen.added(_surprises(level))

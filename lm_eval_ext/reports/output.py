@@ -7,15 +7,12 @@ import stat
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from errno import ELOOP
 from pathlib import Path
 
 from lm_eval_ext.reports.errors import ReportError
 
-OPEN_FILES = ("/proc", "/dev/fd")
-"""Paths below these are the open files of a process; ``/dev/stdout`` links to one."""
-MOST_LINKS = 40
-"""The longest chain of symbolic links that is followed; Linux has the same limit."""
+OPEN_FILES = ("/proc", "/dev/fd", "/dev/stdout", "/dev/stderr")
+"""These paths, and those below them, are the open files of a process, which may be regular files."""
 
 
 def write(contents: Mapping[Path, bytes]) -> None:
@@ -34,12 +31,12 @@ def write(contents: Mapping[Path, bytes]) -> None:
     with ExitStack() as unfinished:
         completed = []
         for path, content in contents.items():
+            if not is_replaced(path):
+                streams.append((path, content))
+                continue
             with _named(path):
-                target = _target(path)
-                if is_replaced(target):
-                    completed.append((_beside(target, content, unfinished), target, path))
-                else:
-                    streams.append((path, content))
+                target = Path(os.path.realpath(path))
+                completed.append((_beside(target, content, unfinished), target, path))
         for path, content in streams:
             # In append mode: standard output may be a log that others also write to.
             with _named(path), path.open("ab", buffering=0) as stream:
@@ -51,8 +48,8 @@ def write(contents: Mapping[Path, bytes]) -> None:
 
 def is_replaced(path: Path) -> bool:
     """Return whether a path is, or will be, a regular file; otherwise it is a stream to write to."""
-    target = _target(path)
-    return not _is_open_file(target) and (target.is_file() or not target.exists())
+    is_open_file = any(path.absolute().is_relative_to(place) for place in OPEN_FILES)
+    return not is_open_file and (path.is_file() or not path.exists())
 
 
 def require_writable(path: Path, description: str) -> None:
@@ -63,14 +60,12 @@ def require_writable(path: Path, description: str) -> None:
         description: a description with an example: ``the page to write, for example report.html``.
 
     Raises:
-        OSError: it is a symbolic link that leads to itself.
         ReportError: it is a folder, or its folder does not exist.
     """
-    with _named(path):
-        target = _target(path)
+    target = Path(os.path.realpath(path))
     if target.is_dir():
         raise ReportError(f"{path}: is a folder; expected the name of {description}")
-    if not target.absolute().parent.is_dir():
+    if not target.parent.is_dir():
         raise ReportError(f"{path}: its folder does not exist; create it first")
 
 
@@ -94,35 +89,19 @@ def require_apart(outputs: Iterable[tuple[str, Path]], inputs: Iterable[Path]) -
         inputs: the files that are read.
 
     Raises:
-        OSError: a path is a symbolic link that leads to itself.
         ReportError: two of these files are the same.
     """
     read = {os.path.realpath(path) for path in inputs}
     written: dict[str, str] = {}
     for option, path in outputs:
-        with _named(path):
-            if not is_replaced(path):
-                continue
+        if not is_replaced(path):
+            continue
         place = os.path.realpath(path)
         if place in read:
             raise ReportError(f"{option}: {path} is a file that is read; expected the name of another file")
         if place in written:
             raise ReportError(f"{written[place]} and {option}: both name {path}; expected a file for each")
         written[place] = option
-
-
-def _target(path: Path) -> Path:
-    """Return the target of symbolic links; a link to an open file is not followed."""
-    for _ in range(MOST_LINKS):
-        if not path.is_symlink() or _is_open_file(path):
-            return path
-        path = path.parent / path.readlink()
-    raise OSError(ELOOP, os.strerror(ELOOP), str(path))
-
-
-def _is_open_file(path: Path) -> bool:
-    folder = os.path.realpath(path.parent)
-    return any(Path(folder).is_relative_to(place) for place in OPEN_FILES)
 
 
 def _beside(target: Path, content: bytes, unfinished: ExitStack) -> Path:

@@ -56,6 +56,13 @@ def test_the_interval_of_an_accuracy_is_the_binomial_one() -> None:
     assert [found.low, found.high] == pytest.approx([low, high], abs=0.008)
 
 
+def test_the_dataset_comes_first_and_each_resample_has_as_many_rows() -> None:
+    weights = population(data=30).weights("data")
+    assert weights[0].tolist() == [1] * 30
+    assert weights.sum(axis=1).tolist() == [30] * (1 + RESAMPLES)
+    assert weights[1:].mean(axis=0) == pytest.approx(1, abs=0.2)
+
+
 def test_copies_of_an_answer_do_not_narrow_the_interval() -> None:
     copies = np.repeat(answers(), 9)
     of_rows = mean_of(copies, np.repeat(np.arange(ROWS), 9))

@@ -92,11 +92,21 @@ def decision_on_all(checked: Sequence[Described]) -> str:
     return " ".join(f"{WORDS[status]}: {named(names)}." for status, names in by_status.items() if names)
 
 
-def _cell(finding: Finding | None) -> tuple[str, str]:
-    """Return a verdict and the measured drop as text."""
+def _cell(finding: Finding | None) -> str:
+    """Return a verdict and the measured drop, if there is one."""
     if finding is None:
-        return MISSING, ""
-    return finding.verdict, checked_cells(finding)["drop"] if finding.drop.exists else ""
+        return MISSING
+    return f"{finding.verdict} {checked_cells(finding)['drop']}" if finding.drop.exists else finding.verdict
+
+
+def _side_by_side(checked: Sequence[Described], *, everything: bool) -> tuple[list[str], list[list[str]]]:
+    """Return the headings and the rows of the table of all verdicts."""
+    outcomes = [candidate.outcome for candidate in checked]
+    listed = {finding.name for outcome in outcomes for finding in listed_findings(outcome, everything=everything)}
+    rows = [
+        [name, *map(_cell, of_candidates)] for name, of_candidates in by_headline(outcomes).items() if name in listed
+    ]
+    return ["", *(candidate.name for candidate in checked)], rows
 
 
 def text(checked: Sequence[Described], *, everything: bool = False, k: int | None = None) -> Iterator[str]:
@@ -116,16 +126,7 @@ def text(checked: Sequence[Described], *, everything: bool = False, k: int | Non
     words = f"{worst.lower()}: {len(names)} of {len(checked)} candidates"
     yield f"{words} ({named(names)})" if len(names) < len(checked) else words
     yield ""
-    listed = {finding.name for outcome in outcomes for finding in listed_findings(outcome, everything=everything)}
-    rows = {
-        name: [*map(_cell, of_candidates)] for name, of_candidates in by_headline(outcomes).items() if name in listed
-    }
-    lines = [[name] for name in rows]
-    for column in zip(*rows.values(), strict=True):
-        verdict_width, drop_width = (max(map(len, texts)) for texts in zip(*column, strict=True))
-        for line, (verdict, drop) in zip(lines, column, strict=True):
-            line.append(f"{verdict:{verdict_width}}  {drop:>{drop_width}}")
-    yield from aligned(["", *(candidate.name for candidate in checked)], lines)
+    yield from aligned(*_side_by_side(checked, everything=everything))
     yield reading("side by side")
     for candidate in checked:
         yield ""
@@ -139,8 +140,6 @@ def text(checked: Sequence[Described], *, everything: bool = False, k: int | Non
     yield ""
     yield f"baseline: {checked[0].titles[0]}"
     yield from max((list(check_reading(outcome)) for outcome in outcomes), key=len)
-    if any(finding.above for outcome in outcomes for finding in outcome.findings):
-        yield reading("floors elsewhere")
     yield reading("each by itself")
 
 
@@ -158,15 +157,9 @@ def screen(
     Raises:
         ReportError: ``k`` is given, but a candidate has no several draws.
     """
-    outcomes = [candidate.outcome for candidate in checked]
     yield from terminal.wrapped([decision_on_all(checked)], width)
     yield ""
-    listed = {finding.name for outcome in outcomes for finding in listed_findings(outcome, everything=everything)}
-    rows = {name: of_candidates for name, of_candidates in by_headline(outcomes).items() if name in listed}
-    cells = [
-        [name, *(" ".join(_cell(finding)).strip() for finding in of_candidates)] for name, of_candidates in rows.items()
-    ]
-    yield from terminal.fitted(width, ["", *(candidate.name for candidate in checked)], cells)
+    yield from terminal.fitted(width, *_side_by_side(checked, everything=everything))
     for candidate in checked:
         yield ""
         yield from terminal.wrapped([f"{candidate.name}: {decision(candidate.outcome)}"], width)
@@ -180,7 +173,7 @@ def screen(
     yield from terminal.wrapped(
         [f"old: {checked[0].titles[0]}", *(f"{candidate.name}: {candidate.titles[1]}" for candidate in checked)], width
     )
-    reading_of = max((list(terminal.check_reading_in_short(outcome)) for outcome in outcomes), key=len)
+    reading_of = max((list(terminal.check_reading_in_short(candidate.outcome)) for candidate in checked), key=len)
     yield from terminal.wrapped([reading("side by side"), *reading_of, reading("each by itself")], width)
 
 
@@ -192,20 +185,9 @@ def _to_read(outcome: Outcome, *, everything: bool) -> list[Finding]:
 
 def markdown(checked: Sequence[Described]) -> str:
     """Return the table of all verdicts as GitHub-flavored Markdown and, folded, each check in full."""
-    rows = by_headline([candidate.outcome for candidate in checked])
-    lines = [
-        bold(decision_on_all(checked)),
-        "",
-        f"| task or group | {' | '.join(escaped(candidate.name) for candidate in checked)} |",
-        f"| --- |{' --- |' * len(checked)}",
-    ]
-    for name, of_candidates in rows.items():
-        cells = []
-        for finding in of_candidates:
-            verdict, drop = _cell(finding)
-            is_best = verdict in ("NOT WORSE", "SAME", MISSING)
-            cells.append(f"{verdict if is_best else f'**{verdict}**'} {drop}".rstrip())
-        lines.append(f"| {' | '.join((escaped(name), *cells))} |")
+    (_, *names), rows = _side_by_side(checked, everything=True)
+    table = [["task or group", *names], ["---"] * (1 + len(names)), *rows]
+    lines = [bold(decision_on_all(checked)), "", *(f"| {' | '.join(map(escaped, cells))} |" for cells in table)]
     lines += ["", escaped(f"{reading('side by side')} {reading('each by itself')}"), ""]
     for candidate in checked:
         summary = f"{candidate.name}: {decision(candidate.outcome)}"

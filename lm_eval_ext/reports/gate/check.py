@@ -248,9 +248,7 @@ def _undecided(finding: Finding, criteria: Criteria, alpha: float, *, left_to_ov
     """
     drop = finding.mean_drop
     if isinf(drop.error):
-        single = "a single row of each dataset" if drop.rows > 1 else "a single row"
-        has_several = drop.rows > len(finding.difference.by_row.rows_by_dataset)
-        return _cannot_tell(finding, f"{'rows with equal values have' if has_several else f'{single} has'} no interval")
+        return _cannot_tell(finding, "no interval; expected several rows of a dataset, with values that differ")
     if left_to_overall:
         return replace(finding, verdict="INCONCLUSIVE", issues=())
     if (room := _room(finding, criteria.requirement)) <= finding.allowed:
@@ -271,7 +269,7 @@ def _undecided(finding: Finding, criteria: Criteria, alpha: float, *, left_to_ov
         )
     rows, deciding = _to_decide(finding, criteria.requirement, alpha)
     verdict = "CANNOT TELL" if is_same else "INCONCLUSIVE"
-    return replace(finding, verdict=verdict, issues=(deciding,), rows_to_decide=rows, deciding=deciding)
+    return replace(finding, verdict=verdict, issues=(deciding,), rows_to_decide=rows)
 
 
 def _cannot_tell(finding: Finding, problem: str) -> Finding:
@@ -315,9 +313,8 @@ def _to_decide(finding: Finding, requirement: Requirement, level: float) -> tupl
     aim = finding.allowed, alpha, POWER if largest.value > finding.allowed else 1 - (1 - POWER) / len(changes)
     rows = rows_to_decide(largest, *aim) * _rows_per_row(finding)
     decide = f"about {rounded(rows)} rows would decide" if rows < inf else "no practical number of rows would decide"
-    if finding.sampled and isnan(finding.sampled.change.within):
-        decide += " (a side has a single draw, so it is not known how many draws would)"
-    elif finding.sampled:
+    # If a side has a single draw, it is not known how many draws would.
+    if finding.sampled and not isnan(finding.sampled.change.within):
         draws = draws_to_decide(largest, finding.sampled.change.error, *aim)
         instead = (
             f"or {draws:.0f} draws of these rows on each side" if draws < inf else "more draws of these rows would not"

@@ -16,7 +16,6 @@ from contextlib import suppress
 from itertools import groupby
 from pathlib import Path
 
-from lm_eval_ext import __version__
 from lm_eval_ext.cli.parser import count, share
 from lm_eval_ext.reports import output
 from lm_eval_ext.reports.errors import ReportError
@@ -25,8 +24,8 @@ from lm_eval_ext.reports.gate.bounds import bounds_of
 from lm_eval_ext.reports.gate.check import RESOLUTION, Criteria, check
 from lm_eval_ext.reports.gate.compare import compare
 from lm_eval_ext.reports.gate.findings import STATUS, Outcome
-from lm_eval_ext.reports.gate.formats import NAMES, Described, failed
-from lm_eval_ext.reports.gate.looks import MOST_LOOKS, Look, parts_of
+from lm_eval_ext.reports.gate.formats import Described, failed
+from lm_eval_ext.reports.gate.looks import LOOKS, Look, parts_of
 from lm_eval_ext.reports.gate.part_commands import CANDIDATE, Command, part_commands
 from lm_eval_ext.reports.gate.plan import CORRELATION, Assumed, names_in, of_baseline, of_name, of_size, parts_of_level
 from lm_eval_ext.reports.gate.plan import text as plan_text
@@ -38,7 +37,7 @@ from lm_eval_ext.reports.gate.sides import (
     separate_sides,
     sides_at,
 )
-from lm_eval_ext.reports.gate.text import check_text, compare_text, floors_text, reading, sampled_text
+from lm_eval_ext.reports.gate.text import NAMES, check_text, compare_text, floors_text, reading, sampled_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.reports.wording import one_line, readable
 from lm_eval_ext.results import PLACES
@@ -113,7 +112,7 @@ def add_check_to(parser: argparse.ArgumentParser) -> None:
         help="judge the rows of the first N parts that `plan --looks` has split the baseline's rows into; the runs of "
         "all parts so far are in the candidate's folder. What they do not decide is GO ON, with exit status 3",
     )
-    parser.add_argument("--of", metavar="K", type=_looks, help="with --look: the number of parts")
+    parser.add_argument("--of", metavar="K", type=count, choices=LOOKS, help="with --look: the number of parts")
     _add_files_to(parser, [*FILES])
     parser.set_defaults(run=_check)
 
@@ -126,9 +125,10 @@ def add_plan_to(parser: argparse.ArgumentParser) -> None:
         nargs="*",
         help="a second run of the baseline, which shows how much changes by itself; with other seeds, several",
     )
-    parser.add_argument("--against", metavar="BASELINE", nargs="+", help=f"the baseline: {RUN}")
-    parser.add_argument("--tasks", metavar="NAME,NAME", help="tasks and groups of this package, as in lm_eval --tasks")
-    parser.add_argument("--rows", metavar="N", type=count, help="the number of dataset rows")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument("--against", metavar="BASELINE", nargs="+", help=f"the baseline: {RUN}")
+    source.add_argument("--tasks", metavar="NAME,NAME", help="tasks and groups of this package, as in lm_eval --tasks")
+    source.add_argument("--rows", metavar="N", type=count, help="the number of dataset rows")
     parser.add_argument(
         "--answers-per-row", metavar="K", type=count, help="with --rows: how many answers to each; 1 by default"
     )
@@ -151,7 +151,8 @@ def add_plan_to(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--looks",
         metavar="K",
-        type=_looks,
+        type=count,
+        choices=LOOKS,
         help="with --against: split the baseline's rows into K parts, so that a run can stop as soon as `check --look` "
         "says that it is decided; prints the lm_eval command of each part, and what this saves",
     )
@@ -223,12 +224,6 @@ def _share(text: str) -> float:
     )
 
 
-def _looks(text: str) -> int:
-    if not 2 <= (looks := count(text)) <= MOST_LOOKS:
-        raise argparse.ArgumentTypeError(f"{text}; expected a number of looks from 2 to {MOST_LOOKS}")
-    return looks
-
-
 def _compare(options: argparse.Namespace) -> int:
     _require_apart(options)
     _require_writable(options)
@@ -265,10 +260,9 @@ def _check(options: argparse.Namespace) -> int:
             before, later_places = places.split(len(options.against))
             after, second = later_places.split(len(options.candidate))
             checked: list[Described] = []
-            for name, candidate in candidates_at(after, parts=options.look is not None).items():
-                sides, again = separate_sides(
-                    before, candidate, chosen(options), second, parts=options.look is not None
-                )
+            parts = options.look is not None
+            for name, candidate in candidates_at(after, parts=parts).items():
+                sides, again = separate_sides(before, candidate, chosen(options), second, parts=parts)
                 notices = _told(sides, name, is_first=not checked)
                 allowed, look = bounds.over(sides), None
                 if options.look is not None:
@@ -359,14 +353,10 @@ def _told_to_run(commands: Sequence[Command], options: argparse.Namespace) -> It
 
 def _require_one_plan(options: argparse.Namespace) -> None:
     """Raise if the options of ``plan`` do not go together."""
-    sources = [name for name in ("against", "tasks", "rows") if getattr(options, name) is not None]
     if options.candidate and options.against is None:
         raise ReportError("a run and no baseline; expected --against BASELINE, of which it is a second run")
     if options.candidate and options.changed is not None:
         raise ReportError("a second run of the baseline shows how much changes; expected no --changed with it")
-    if len(sources) != 1:
-        given_options = " and ".join(f"--{source}" for source in sources) or "none of them"
-        raise ReportError(f"expected one of --against BASELINE, --tasks NAMES and --rows N; found {given_options}")
     if options.answers_per_row is not None and options.rows is None:
         raise ReportError("--answers-per-row: expected --rows with it")
     if options.looks is not None and options.against is None:
@@ -433,20 +423,7 @@ def _described(
         one_line(f"{', '.join([*runs.labels.values(), *settings_of(runs.counting)])} ({', '.join(side.names)})")
         for runs, side in zip((sides.before, sides.after), places, strict=True)
     )
-    properties = {"lm-eval-ext": __version__}
-    for side, title, runs in zip(NAMES, (old, new), (sides.before, sides.after), strict=True):
-        properties[side] = title
-        files = [run.file.content for run in runs.counting]
-        for fact, values in (
-            ("lm-eval", [content.get("lm_eval_version") for content in files]),
-            ("task versions", [run.metadata.get("version") for run in runs.counting]),
-            ("setting", settings_of(runs.counting) or ["default"]),
-        ):
-            properties[f"{side}: {fact}"] = ", ".join(sorted({str(value) for value in values}))
-    if outcome.requirement:
-        properties["required"] = outcome.requirement
-    date = max((run.file.date for run in sides.after.counting), default=0.0)
-    return Described(outcome, (old, new), notices, properties, date, one_line(name))
+    return Described(outcome, (old, new), notices, one_line(name))
 
 
 def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:
@@ -464,8 +441,8 @@ def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:
         if outcome.requirement:
             text = check_text(outcome, titles, everything=options.all)
         else:
-            text = compare_text(outcome, NAMES, titles)
-        lines = [*text, *floors_text(outcome, NAMES), *sampled_text(outcome, NAMES, options.k)]
+            text = compare_text(outcome, titles)
+        lines = [*text, *floors_text(outcome), *sampled_text(outcome, NAMES, options.k)]
     contents = {path: candidates.file(kind, checked) for kind, path in _files(options).items()}
     if PRINTED in contents:
         lines = contents.pop(PRINTED).decode().splitlines()
@@ -474,10 +451,9 @@ def _show(options: argparse.Namespace, checked: Sequence[Described]) -> None:
 
 
 def _print(lines: Iterable[str]) -> None:
-    """Print whatever the terminal can show; closing the pipe early does not change the exit status."""
-    encoding = sys.stdout.encoding or "utf-8"
+    """Print lines; closing the pipe early does not change the exit status."""
     try:
-        print("\n".join(map(one_line, lines)).encode(encoding, "replace").decode(encoding), flush=True)
+        print("\n".join(map(one_line, lines)), flush=True)
     except BrokenPipeError:
         # Otherwise the interpreter would report the error again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -65,7 +65,6 @@ class Finding:
             limits are computed from; NaN if nothing was compared.
         rows_to_decide: of a check that the rows do not decide, about how many like them would; infinite if no practical
             number does, NaN if it is decided or unknown.
-        deciding: the issue that says so.
         noise: how many answers change by themselves; ``None`` if there is no second run of the baseline.
         spending: of a check, how its errors are spent over looks.
     """
@@ -82,7 +81,6 @@ class Finding:
     allowed: float = nan
     mean_drop: MeanChange = NOTHING.mean
     rows_to_decide: float = nan
-    deciding: Issue | None = None
     noise: Noise | None = None
     spending: Spending = SINGLE_LOOK
 

@@ -7,8 +7,7 @@ import io
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from dataclasses import dataclass
 from math import isfinite, nan
 from typing import Any
 from xml.etree import ElementTree
@@ -19,7 +18,7 @@ from lm_eval_ext.reports.gate.findings import GO_ON, NOTHING, Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
 from lm_eval_ext.reports.gate.text import (
     FLOORS_READING,
-    LEFT,
+    NAMES,
     CellTexts,
     by_issue,
     checked_cells,
@@ -31,9 +30,10 @@ from lm_eval_ext.reports.gate.text import (
 from lm_eval_ext.reports.wording import one_line, spreadsheet_text
 from lm_eval_ext.results.issue import error
 
-NAMES = ("baseline", "candidate")
 ELEMENTS = {1: "failure", 2: "error"}
 """The JUnit element of a verdict, by its exit status."""
+TEXTS = ("verdict", "task or group", "metric", "answer")
+"""The headings of columns of text; those of numbers are aligned to the right."""
 UNDECIDED = "skipped"
 """The element of a verdict that shows nothing but is no error; a test case without any has passed."""
 
@@ -52,16 +52,12 @@ class Described:
         outcome: the comparison or check.
         titles: descriptions of the baseline and the candidate.
         notices: what standard error says about the two runs, whatever the outcome.
-        properties: names and values that describe them.
-        date: the date of the candidate's run, in seconds since 1970; ``None`` if there is no run.
         name: the name of the candidate, which no other one has; empty if there are no others.
     """
 
     outcome: Outcome
     titles: tuple[str, str] = ("", "")
     notices: Sequence[str] = ()
-    properties: Mapping[str, str] = field(default_factory=dict)
-    date: float | None = None
     name: str = ""
 
 
@@ -108,7 +104,7 @@ def in_full(described: Described) -> list[str]:
             {heading: text for heading, text in checked_cells(finding).items() if heading not in ("drop", "limits")}
             for finding in by_harm(outcome.findings, outcome)
         ]
-    floors = floor_rows(outcome, NAMES)
+    floors = floor_rows(outcome)
     issues = [(finding.name, str(issue)) for finding in outcome.findings for issue in finding.issues]
     issues += [(finding.name, f"not compared: {finding.issues[0]}") for finding in outcome.unpaired]
     return [
@@ -127,11 +123,8 @@ def in_full(described: Described) -> list[str]:
 def _table(rows: Sequence[CellTexts]) -> list[str]:
     """Return the lines of a table."""
     heads = [*rows[0]]
-    lines = [heads, ["---" if head in (*LEFT[1:4], "answer") or head.endswith(" is") else "---:" for head in heads]]
-    for row in rows:
-        lines.append([escaped(text) for text in row.values()])
-        if "verdict" in row and row["verdict"] not in ("NOT WORSE", "SAME"):
-            lines[-1][0] = f"**{row['verdict']}**"
+    alignment = ["---" if head in TEXTS or head.endswith(" is") else "---:" for head in heads]
+    lines = [heads, alignment, *(map(escaped, row.values()) for row in rows)]
     return [f"| {' | '.join(cells)} |" for cells in lines]
 
 
@@ -246,15 +239,11 @@ def _suite(described: Described) -> ElementTree.Element:
     failures, errors, skipped = (str(elements.count(element)) for element in (*ELEMENTS.values(), UNDECIDED))
     totals = {"tests": str(len(elements)), "failures": failures, "errors": errors}
     of_suite = {"skipped": skipped, "time": "0", "hostname": "localhost"}
-    if described.date is not None:
-        # The time of writing would differ every time.
-        of_suite["timestamp"] = datetime.fromtimestamp(described.date, timezone.utc).strftime("%Y-%m-%dT%H:%M:%S")
     name = f"lm-eval-ext check: {_clean(described.name)}" if described.name else "lm-eval-ext check"
     suite = ElementTree.Element("testsuite", {"name": name, **totals, **of_suite})
-    if described.properties:
-        listed = ElementTree.SubElement(suite, "properties")
-        for fact, value in described.properties.items():
-            ElementTree.SubElement(listed, "property", {"name": fact, "value": _clean(value)})
+    properties = ElementTree.SubElement(suite, "properties")
+    for side, title in zip(NAMES, described.titles, strict=True):
+        ElementTree.SubElement(properties, "property", {"name": side, "value": _clean(title)})
     for finding, element in zip(outcome.findings, elements, strict=True):
         of_class = ".".join(filter(None, (described.name, finding.family or "unknown")))
         names = {"classname": _clean(of_class), "name": _clean(finding.name)}

@@ -33,7 +33,8 @@ from lm_eval_ext.reports.statistics import Floats
 from lm_eval_ext.results.issue import grouped, named
 from lm_eval_ext.results.runs import Runs, TaskRun, rows_of
 
-MOST_LOOKS = 20
+LOOKS = range(2, 21)
+"""How many looks there can be."""
 ROWS_NAMED = 10
 """The most missing rows of a task that are named; the rest are counted."""
 FARTHEST = 9.0
@@ -254,12 +255,10 @@ class Look:
             if len(lacking := np.setdiff1d(expected, present)):
                 missing[run.task] = lacking.tolist()
         if missing:
-            of_tasks = [f"{task}: {named([*map(str, rows)], ROWS_NAMED)}" for task, rows in missing.items()]
-            if (more := len(of_tasks) - TASKS_NAMED) > 0:
-                of_tasks[TASKS_NAMED:] = [f"and {more} more task{'s' if more > 1 else ''}"]
+            of_tasks = [f"{task} ({named([*map(str, rows)], ROWS_NAMED)})" for task, rows in missing.items()]
             raise ReportError(
                 f"look {self.number} of {self.parts.count}: the candidate lacks rows (doc_id) of the parts so far, "
-                f"{'; '.join(of_tasks)}; expected all rows of the first {self.number}: run what "
+                f"{named(of_tasks, TASKS_NAMED)}; expected all rows of the first {self.number}: run what "
                 f"`lm-eval-ext plan --looks {self.parts.count}` prints for them"
             )
         before, after = (self._so_far(runs) for runs in (sides.before, sides.after))

@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from itertools import chain
 from math import isfinite, sqrt
-from pathlib import Path
 
 import numpy as np
 
-from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.registry import FAMILIES
 from lm_eval_ext.families.release_check import SETS
 from lm_eval_ext.reports.errors import ReportError
@@ -118,17 +115,9 @@ def of_name(name: str, bound: float, assumed: Assumed = Assumed()) -> Planned:
         for pattern, (rows, answers) in family.schema.sizes.items():
             if re.fullmatch(pattern, name):
                 return of_size(name, (rows, answers), bound, assumed)
-    # The names of known size, as the YAML files of our tasks and groups have them.
-    sizes = [pattern for family in FAMILIES.values() for pattern in family.schema.sizes]
-    texts = (path.read_text(encoding="utf-8") for path in Path(tasks_dir()).rglob("*.yaml"))
-    names = {known for text in texts for known in re.findall(r"^(?:task|group): (\w+)$", text, re.MULTILINE)}
-    known_names = sorted(known for known in names if any(re.fullmatch(pattern, known) for pattern in sizes))
-    near = get_close_matches(name, known_names, n=1, cutoff=0.85)
     raise ReportError(
-        f"no task or group {name!r} of this package; did you mean {near[0]!r}?"
-        if near
-        else f"{name} is not a task or group of this package, so the number of its rows is not known; replace --tasks "
-        "by --rows N [--answers-per-row K], or by results of the baseline: --against BASELINE"
+        f"{name} is not a task or group of this package, so the number of its rows is not known; replace --tasks by "
+        "--rows N [--answers-per-row K], or by results of the baseline: --against BASELINE"
     )
 
 
@@ -163,14 +152,10 @@ def of_baseline(
     """
     testable, findings = comparable(sides, bounds)
     measured = assumed.changed is None
-    # Without samples, a check cannot tell, but the number of rows is known.
-    testable |= {finding.name: finding.unit for finding in findings if finding.unit and finding.difference.unpaired}
     of_one_run = sides.before is sides.after
     drawn = _as_two_runs(sides) if measured and of_one_run else None
     plans: list[Planned] = []
-    left_out = {
-        finding.name: "; ".join(map(str, finding.issues)) for finding in findings if finding.name not in testable
-    }
+    left_out = {finding.name: "; ".join(map(str, finding.issues)) for finding in findings}
     for name, unit in testable.items():
         draws = min(draws_of(unit))
         halves = drawn.take(name) if drawn and draws > 1 else unit
@@ -203,25 +188,21 @@ def parts_of_level(shares: int, tests: int) -> int:
 
 def _assumed(unit: Compared, assumed: Assumed, *, of_one_run: bool) -> tuple[Design, str] | str:
     """Return the design of a task or group of which nothing shows how much changes, and from where; or why not."""
-    runs, difference = [before for before, _ in unit.runs], unit.difference
-    lacking = next((run.task for run in runs if run.rows is None), "")
-    if difference.unpaired and not lacking:
+    difference = unit.difference
+    if difference.unpaired:
         return str(difference.unpaired)
     if not unit.is_share or not unit.is_mean_of_rows:
-        runs_do = "so one run does" if of_one_run else "so its two runs, which agree in every row, do"
-        return f"its score is not a share of right answers, {runs_do} not show how much of it changes; {SECOND}"
+        return f"its score is not a share of right answers, and these rows do not show how much it changes; {SECOND}"
     # As many answers get better as worse: at an end, none can.
     possible = 2 * min(difference.before, 1 - difference.before)
     capped = replace(assumed, changed=min(assumed.share, possible))
-    design = _design_of(difference) if not lacking else Design.uniform(max(run.count for run in runs), len(runs), 0.0)
+    design = _design_of(difference)
     about = f"of the baseline: {unit.headline.name} {_number(unit, difference.before)}; "
     about += capped.in_words(design.answers)
     if assumed.share > possible:
         about += "; at this score, no more can"
     if not of_one_run:
         about += ", because the two runs agree in every row"
-    if lacking:
-        about += f", because {lacking} has no samples; its tasks are taken to have the same rows"
     return replace(design, changed=capped.share, correlation=capped.correlation), about
 
 

@@ -12,10 +12,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from math import isfinite, isnan
+from math import isnan
 from typing import TextIO
 
-from lm_eval_ext.reports.gate.check import rounded
 from lm_eval_ext.reports.gate.decision import bound_of, by_harm, decision, lost_most
 from lm_eval_ext.reports.gate.findings import Finding, Outcome
 from lm_eval_ext.reports.gate.power import ALPHA
@@ -23,12 +22,12 @@ from lm_eval_ext.reports.gate.text import (
     FLOORS_READING,
     GAP,
     HOLM,
-    Column,
     by_issue,
     check_reading,
     checked_cells,
     compare_issues,
     compared_cells,
+    fitting_columns,
     listed_findings,
     metric,
     noise_in_words,
@@ -44,12 +43,8 @@ LEAST_WIDTH = 80
 """Narrower windows get lines of this width."""
 WIDEST_TEXT = 100
 """Sentences are not wider than this, however wide the window is."""
-LEAST_NAME = 20
-"""The least room for names; longer ones have a line of their own."""
 CLEAREST = 10
 """The number of tasks that a comparison lists, unless all are asked for."""
-TO_DECIDE = 3
-"""The most tasks and groups of which the rows are told that would decide; the rest are counted."""
 METRIC_OF = 3
 """The most tasks and groups that are named with a metric; the rest are counted."""
 SIDES = ("old", "new")
@@ -99,25 +94,6 @@ def wrapped(lines: Iterable[str], width: int) -> Iterator[str]:
             break_long_words=False,
             break_on_hyphens=False,
         )
-
-
-def fitting_columns(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, needed: int) -> list[Column]:
-    """Return the first columns of a table: as many as are needed, and more as far as they fit beside whole names.
-
-    Args:
-        head: the headings.
-        rows: the cells; the first of each is a name.
-        width: the width of the window.
-        needed: how many columns there must be, names included.
-    """
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    fitting = needed
-    while fitting < len(head) and sum(widths[: fitting + 1]) + GAP * fitting <= width:
-        fitting += 1
-    room = width - sum(widths[1:fitting]) - GAP * (fitting - 1)
-    widths[0] = min(widths[0], max(room, LEAST_NAME))
-    are_texts = [any(row[place][:1].isalpha() or "[" in row[place] for row in rows) for place in range(fitting)]
-    return [Column(widths[place], place > 0 and not are_texts[place]) for place in range(fitting)]
 
 
 def fitted(width: int, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -202,13 +178,11 @@ def findings_lines(outcome: Outcome, findings: Iterable[Finding], width: int) ->
     head = [f"allowed drop: {bound}" if bound else "", *headings]
     columns = fitting_columns(head, [*rows.values()], width, CHECKED_NEEDED + len(headings) - len(CHECKED))
     yield from placed(head, columns)
-    for verdict, of_verdict in groupby(listed, lambda finding: finding.verdict):
-        with_verdict = [*of_verdict]
+    for verdict, with_verdict in groupby(listed, lambda finding: finding.verdict):
         yield verdict
         for finding in with_verdict:
             yield from placed(rows[finding.name], columns)
             yield from wrapped((f"    {issue}" for issue in _remarks(finding) if counts[str(issue)] == 1), width)
-        yield from wrapped(_to_decide(with_verdict), width)
     shared = [(finding.name, str(issue)) for finding in listed for issue in _remarks(finding) if counts[str(issue)] > 1]
     if shared:
         yield ""
@@ -216,22 +190,9 @@ def findings_lines(outcome: Outcome, findings: Iterable[Finding], width: int) ->
 
 
 def _remarks(finding: Finding) -> list[Issue]:
-    """Return what is to be known of a finding, but for how many rows would decide."""
+    """Return what is to be known of a finding."""
     noise = [note(noise_in_words(finding.noise))] if finding.noise else []
-    return [*noise, *(issue for issue in finding.issues if issue != finding.deciding)]
-
-
-def _to_decide(findings: Sequence[Finding]) -> Iterator[str]:
-    """Yield how many rows would decide what is undecided, in a line for all."""
-    undecided = [finding for finding in findings if not isnan(finding.rows_to_decide)]
-    words = [
-        f"{rounded(finding.rows_to_decide) if isfinite(finding.rows_to_decide) else 'no practical number'} "
-        f"of {finding.name} "
-        f"({finding.difference.rows:,} now)"
-        for finding in undecided
-    ]
-    if words:
-        yield f"    About as many rows would decide, if the change is the measured one: {named(words, TO_DECIDE)}"
+    return [*noise, *finding.issues]
 
 
 def compare_screen(

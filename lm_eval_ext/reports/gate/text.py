@@ -6,6 +6,7 @@ How tables are read stands in ``reading.md``. Each of its texts is a format: ``{
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ from lm_eval_ext.reports.wording import MISSING, figure, interval
 from lm_eval_ext.results.issue import grouped, named
 from lm_eval_ext.results.runs import TaskRun
 
+NAMES = ("baseline", "candidate")
+"""The names of the sides in tables; a terminal has shorter ones."""
 ARROWS: Mapping[bool | None, str] = {True: "↑", False: "↓", None: ""}
 """What a metric's name is followed by: whether higher is better."""
 NAMES_LISTED = 10
@@ -35,8 +38,8 @@ LINES_LISTED = 10
 """The most findings on single tasks and groups that are listed, where there are many and they are no regression."""
 GAP = 2
 """The number of spaces between two columns."""
-LEFT = ("", "verdict", "task or group", "metric", "95 %", "limits", "candidate is", "answer")
-"""The headings of columns of text; those of numbers are aligned to the right."""
+LEAST_NAME = 20
+"""The least room for names; longer ones have a line of their own."""
 READING: Mapping[str, str] = dict(
     re.findall(
         r"^## (.+)\n\n((?:.+\n)+)", Path(__file__).with_name("reading.md").read_text(encoding="utf-8"), re.MULTILINE
@@ -146,7 +149,7 @@ def _flips(finding: Finding) -> CellTexts:
     return {"changed %": share, "got better": better, "got worse": worse}
 
 
-def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[CellTexts]:
+def floor_rows(outcome: Outcome) -> list[CellTexts]:
     """Return the rows of the floors and of the scores above them, for the findings that have some."""
     rows: list[CellTexts] = []
     for finding in outcome.findings:
@@ -156,7 +159,7 @@ def floor_rows(outcome: Outcome, names: tuple[str, str]) -> list[CellTexts]:
                 "floor": figure(above.floor.value.figure, "share"),
                 "answer": above.floor.in_words,
             }
-            for name, side in zip(names, above.sides, strict=True):
+            for name, side in zip(NAMES, above.sides, strict=True):
                 cells |= {f"{name} above": figure(side.value, "share"), f"{name} 95 %": interval(side, "share")}
             rows.append(cells)
     return rows
@@ -197,48 +200,60 @@ def placed(cells: Sequence[str], columns: Sequence[Column]) -> Iterator[str]:
     yield (" " * GAP).join(texts).rstrip()
 
 
+def fitting_columns(head: Sequence[str], rows: Sequence[Sequence[str]], width: int, needed: int) -> list[Column]:
+    """Return the first columns of a table: as many as are needed, and more as far as they fit beside whole names.
+
+    Args:
+        head: the headings.
+        rows: the cells; the first of each is a name.
+        width: the width of the window.
+        needed: how many columns there must be, names included.
+    """
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    fitting = needed
+    while fitting < len(head) and sum(widths[: fitting + 1]) + GAP * fitting <= width:
+        fitting += 1
+    room = width - sum(widths[1:fitting]) - GAP * (fitting - 1)
+    widths[0] = min(widths[0], max(room, LEAST_NAME))
+    are_texts = [any(row[place][:1].isalpha() or "[" in row[place] for row in rows) for place in range(fitting)]
+    return [Column(widths[place], place > 0 and not are_texts[place]) for place in range(fitting)]
+
+
 def aligned(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield the lines of a table, the first with its headings; a column of names has none."""
     head = [name.removeprefix("task or group") for name in head]
-    widths = (max(map(len, column)) for column in zip(head, *rows, strict=True))
-    columns = [
-        Column(width, not (name in LEFT or name.endswith(" is"))) for name, width in zip(head, widths, strict=True)
-    ]
+    columns = fitting_columns(head, rows, sys.maxsize, len(head))
     for cells in (head, *rows):
         yield from placed(cells, columns)
 
 
-def compare_text(outcome: Outcome, names: tuple[str, str], titles: tuple[str, str]) -> Iterator[str]:
+def compare_text(outcome: Outcome, titles: tuple[str, str]) -> Iterator[str]:
     """Yield the lines of a comparison.
 
     Args:
         outcome: the comparison.
-        names: the names of the sides in the table.
         titles: descriptions of the sides.
     """
-    yield from (f"{name}: {title}" for name, title in zip(names, titles, strict=True))
+    yield from (f"{name}: {title}" for name, title in zip(NAMES, titles, strict=True))
     if outcome.findings:
-        rows = [compared_cells(finding, names) for finding in outcome.findings]
+        rows = [compared_cells(finding, NAMES) for finding in outcome.findings]
         yield ""
         yield from aligned([*rows[0]], [[*cells.values()] for cells in rows])
         yield ""
-        yield from _reading(outcome, names)
-    yield from compare_issues(outcome, names)
+        yield from _reading(outcome)
+    yield from compare_issues(outcome, NAMES)
 
 
 def compare_issues(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     """Yield what a reader must know besides the numbers of a comparison, each with the names that it concerns."""
-    untested, unpaired, ignored = list[tuple[str, str]](), list[tuple[str, str]](), list[tuple[str, str]]()
+    ignored = list[tuple[str, str]]()
     for finding in outcome.findings:
-        difference = finding.difference
-        if difference.unpaired:
-            (untested if isnan(finding.p) else unpaired).append((finding.name, str(difference.unpaired)))
-        counts = zip((difference.lost, difference.added), names, strict=True)
+        counts = zip((finding.difference.lost, finding.difference.added), names, strict=True)
         if unshared := ", ".join(f"{count} of {name}" for count, name in counts if count):
             ignored.append((finding.name, unshared))
+    unpaired = [(finding.name, finding.difference.unpaired) for finding in outcome.findings]
     listed = {
-        "No confidence interval and no test:": untested,
-        "No pairs of answers:": unpaired,
+        "No pairs of answers:": [(name, str(reason)) for name, reason in unpaired if reason],
         "Answers that only one side has are ignored:": ignored,
         "Warnings and notes:": [(finding.name, str(issue)) for finding in outcome.findings for issue in finding.issues],
         "Not compared:": [(finding.name, str(finding.issues[0])) for finding in outcome.unpaired],
@@ -248,9 +263,8 @@ def compare_issues(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
             yield from ("", head, *by_issue(issues))
 
 
-def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
-    before, after = names
-    yield from (reading(name, before=before, after=after) for name in ("scores", "interval", "test", "flips"))
+def _reading(outcome: Outcome) -> Iterator[str]:
+    yield from map(reading, ("scores", "interval", "test", "flips"))
     if not_shares := [finding.name for finding in outcome.findings if not finding.is_share]:
         yield reading("no shares", names=named(not_shares, NAMES_LISTED))
     # With known rows.
@@ -258,7 +272,7 @@ def _reading(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
     if aggregated := [finding.name for finding in not_means if not finding.difference.unpaired]:
         yield reading("no means", names=named(aggregated, NAMES_LISTED))
     groups, tasks = outcome.tests
-    yield reading("correction", groups=groups, tasks=tasks, after=after)
+    yield reading("correction", groups=groups, tasks=tasks)
 
 
 def by_issue(issues: Iterable[tuple[str, str]]) -> list[str]:
@@ -376,9 +390,9 @@ def noise_in_words(noise: Noise) -> str:
     return f"running the baseline again changes {again} %, so {excess} points [{low}, {high}] are the candidate's"
 
 
-def floors_text(outcome: Outcome, names: tuple[str, str]) -> Iterator[str]:
+def floors_text(outcome: Outcome) -> Iterator[str]:
     """Yield the floors and the scores above them; nothing if there are none."""
-    if rows := floor_rows(outcome, names):
+    if rows := floor_rows(outcome):
         yield ""
         yield from aligned([*rows[0]], [[*cells.values()] for cells in rows])
         yield ""

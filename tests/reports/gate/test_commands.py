@@ -100,7 +100,7 @@ def test_problems_with_files_go_to_standard_error(runs: Path, capsys: Output) ->
     output = capsys.readouterr()
     assert "lm-eval-ext: the candidate: " in output.err
     assert "no samples of verbalizer_" in output.err
-    assert "No confidence interval and no test:" in output.out
+    assert "No pairs of answers:" in output.out
 
 
 @pytest.mark.parametrize(
@@ -370,9 +370,7 @@ def test_the_settings_of_a_model_follow_its_name(capsys: Output) -> None:
     setting = "chat template: 01234567, few-shot examples: 4"
     assert f"baseline: one (a); candidate: one, {setting} (b)" in capsys.readouterr().out
     properties = {each.get("name"): each.get("value") for each in found_in("findings.xml").iter("property")}
-    assert (properties["baseline: setting"], properties["candidate: setting"]) == ("default", setting)
-    assert (properties["baseline: task versions"], properties["candidate: lm-eval"]) == ("1.0", "0.4.13")
-    assert (properties["candidate"], "lm-eval-ext" in properties) == (f"one, {setting} (b)", True)
+    assert properties == {"baseline": "one (a)", "candidate": f"one, {setting} (b)"}
 
 
 @pytest.mark.parametrize(
@@ -463,7 +461,7 @@ def test_compare_takes_several_draws_of_each_side(capsys: Output) -> None:
         ((LOST, OLD), "--max-drop 0.1", 1, "reliable@k baseline"),
         ((LOST, OLD[:1]), "--max-drop 0.1", 1, "Where the sides have different numbers of draws, the p-value"),
         ((NEW, OLD), "--max-drop 0.001", 0, "rows would decide (more draws of these rows would not) if the true drop"),
-        ((NEW, OLD[:1]), "--max-drop 0.05 --resolution 0.3", 0, "(a side has a single draw, so it is not known how "),
+        ((NEW, OLD[:1]), "--max-drop 0.05 --resolution 0.3", 0, " rows would decide if the true drop is the "),
         (
             (NEW, OLD[:1]),
             "--max-drop 0.02 --resolution 0.05",

@@ -12,13 +12,13 @@ from scipy import stats
 
 from lm_eval_ext.reports.gate.compare import compare
 from lm_eval_ext.reports.gate.findings import Finding
-from lm_eval_ext.reports.gate.text import compare_text
+from lm_eval_ext.reports.gate.text import aligned, compare_text
 from lm_eval_ext.reports.gate.units import Sides
 from lm_eval_ext.results.load import load_apart
 from lm_eval_ext.results.runs import rows_of
 from tests.reports.conftest import ResultFolder
 from tests.reports.files import SST2, edited_lines, results_in, samples_of
-from tests.reports.gate.two_runs import GOLDEN, NAMES, SNLI, by_name, right, sides, sides_in, sides_of
+from tests.reports.gate.two_runs import GOLDEN, SNLI, by_name, right, sides, sides_in, sides_of
 from tests.reports.planted import plant
 
 TREE = {"level": [SST2, SNLI]}
@@ -86,8 +86,8 @@ def test_only_common_rows_are_compared_and_this_is_reported(tmp_path: Path) -> N
     # Of the first fifty rows all were right, thirty are.
     assert (one.difference.before, one.difference.after) == (1.0, 0.6)
     assert (one.difference.answers, one.difference.lost, one.difference.added) == (50, 50, 0)
-    lines = list(compare_text(compare(both), NAMES, ("a", "b")))
-    assert lines[lines.index("Answers that only one side has are ignored:") + 1] == f"  {SST2}: 50 of A"
+    lines = list(compare_text(compare(both), ("a", "b")))
+    assert lines[lines.index("Answers that only one side has are ignored:") + 1] == f"  {SST2}: 50 of baseline"
 
 
 def test_without_samples_there_is_a_change_but_no_test(tmp_path: Path) -> None:
@@ -205,8 +205,8 @@ def test_a_small_gain_of_every_row_does_not_exclude_that_others_lose_all(
 def test_the_text_states_the_test_and_the_direction_of_improvement(tmp_path: Path) -> None:
     before = {SST2: right(50), SNLI: right(50)}
     both = sides(tmp_path, before, {SST2: right(30), GOLDEN: right(5)}, groups=TREE)
-    lines = list(compare_text(compare(both), NAMES, ("one (a)", "two (b)")))
-    assert lines[:2] == ["A: one (a)", "B: two (b)"]
+    lines = list(compare_text(compare(both), ("one (a)", "two (b)")))
+    assert lines[:2] == ["baseline: one (a)", "candidate: two (b)"]
     (row,) = [line for line in lines if line.startswith(SST2)]
     # 20 rows are lost: p is 2 / 2**20.
     cells = row.split()
@@ -222,4 +222,13 @@ def test_the_text_states_the_test_and_the_direction_of_improvement(tmp_path: Pat
         f"  level: missing from B: {SNLI}",
         f"  {SNLI}: missing from B",
         f"  {GOLDEN}: missing from A",
+    ]
+
+
+def test_numbers_are_aligned_to_the_right_and_texts_and_intervals_to_the_left() -> None:
+    rows = [["a", "acc", "9.5", "[1, 22]", "x"], ["bb", "chrf", "100.0", "[1, 2]", "y"]]
+    assert list(aligned(["task or group", "metric", "score", "95 %", "last"], rows)) == [
+        "    metric  score  95 %     last",
+        "a   acc       9.5  [1, 22]  x",
+        "bb  chrf    100.0  [1, 2]   y",
     ]

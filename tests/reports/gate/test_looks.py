@@ -268,7 +268,7 @@ def test_rows_that_should_be_there_are_named(rows_of_parts: dict[int, list[int]]
     assert look_at(1) == 3
     assert look_at(2) == 2
     first, second = rows_of_parts[2][:2]
-    assert f"lacks rows (doc_id) of the parts so far, {GOLDEN}: {first}, {second}; {SST2}: " in capsys.readouterr().err
+    assert f"lacks rows (doc_id) of the parts so far, {GOLDEN} ({first}, {second}), {SST2} (" in capsys.readouterr().err
     assert look_at(3) == 2
     assert "and 92 more" in capsys.readouterr().err
 

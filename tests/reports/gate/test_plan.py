@@ -23,7 +23,7 @@ from lm_eval_ext.sources import RowsError
 from tests.other_files import MadeUp, write_other_run
 from tests.reports.files import SST2, write_run
 from tests.reports.gate.test_commands import Output, call
-from tests.reports.gate.test_other_tasks import f1_of, scored, texts
+from tests.reports.gate.test_other_tasks import f1_of, made_up, scored, texts
 from tests.reports.gate.two_runs import right, sides, sides_of, with_answers, write_draws
 from tests.tables import tables
 
@@ -56,19 +56,6 @@ def test_an_unknown_task_is_named_with_what_to_give() -> None:
         ReportError, match=r"mmlu is not a task or group of this package, .* replace --tasks by --rows N"
     ):
         of_name("mmlu", 0.02)
-
-
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [
-        ("verbalizer_unnaturl", "verbalizer_unnatural"),
-        ("verbalizer_sst3", "verbalizer_sst2"),
-        ("manyifeval_n1", "manyifeval_n10"),
-    ],
-)
-def test_a_misspelt_task_is_named_with_the_one_that_may_be_meant(name: str, near: str) -> None:
-    with pytest.raises(ReportError, match=f"no task or group '{name}' .* did you mean '{near}'"):
-        of_name(name, 0.02)
 
 
 def alone(both: Sides) -> Sides:
@@ -137,12 +124,11 @@ def test_several_draws_show_how_much_changes(tmp_path: Path) -> None:
         assert np.mean(plan.design.observed.values**2) == pytest.approx(2 * 2 / 12 / draws, rel=0.25)
 
 
-def test_a_baseline_without_samples_is_assumed_about(tmp_path: Path) -> None:
+def test_a_baseline_without_samples_shows_no_rows_to_plan_for(tmp_path: Path) -> None:
     scores = {SST2: right(70)}
     both = sides(tmp_path, scores, scores, of_after={"samples": False})
-    plan = planned(Sides(both.after, both.after, both.names), {SST2: 0.02})
-    assert plan.design.rows == 100
-    assert f"{SST2} has no samples" in plan.about
+    with pytest.raises(ReportError, match=f"nothing to plan for: {SST2}: no samples in B"):
+        planned(Sides(both.after, both.after, ("B", "B")), {SST2: 0.02})
 
 
 def test_what_cannot_be_planned_for_is_returned_with_the_reason_and_alone_it_is_an_error(tmp_path: Path) -> None:
@@ -203,7 +189,7 @@ def test_a_score_that_one_run_tells_too_little_about_is_left_out_and_the_rest_is
     assert plans[1].design.rows == 72
     # Its tasks of 200 and 50 rows weigh alike.
     assert {*np.round(plans[0].design.weights * 200, 6).tolist()} == {1.0, 4.0}
-    assert {name for name, why in left_out.items() if "one run does not show" in why} == {*OTHERS} - {
+    assert {name for name, why in left_out.items() if "these rows do not show" in why} == {*OTHERS} - {
         "both",
         "gaps",
         "odd",
@@ -211,6 +197,13 @@ def test_a_score_that_one_run_tells_too_little_about_is_left_out_and_the_rest_is
     assert left_out["odd"] == "the results do not say whether a higher thing is better"
     # A check would test all of them.
     assert tests == 5
+
+
+def test_standard_errors_alone_show_no_rows_to_plan_for(tmp_path: Path) -> None:
+    exam = {"exam": MadeUp(right(70), error=0.05)}
+    both = alone(made_up(tmp_path, exam, exam, samples=False))
+    with pytest.raises(ReportError, match=r"no samples in .*; interval and p are from the standard errors"):
+        of_baseline(both, {"exam": 0.02})
 
 
 @pytest.mark.usefixtures("few_pairs")
@@ -288,7 +281,7 @@ def test_a_task_that_cannot_be_planned_for_is_named_and_the_rest_is_planned(tmp_
     assert call(f"plan --max-drop 0.05 --against {tmp_path}") == 0
     printed = capsys.readouterr()
     assert printed.out.startswith("quiz: 100 rows, 1 answer each; of the baseline: acc 50.00 %; assumed: 13.0%")
-    assert "not planned for: pairs: its score is not a share of right answers, so one run does not show" in printed.err
+    assert "not planned for: pairs: its score is not a share of right answers, and these rows do" in printed.err
 
 
 @pytest.mark.parametrize(("words", "complaint"), TABLES["lacking"])
