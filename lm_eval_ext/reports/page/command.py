@@ -56,7 +56,7 @@ def add_report_to(report: argparse.ArgumentParser) -> None:
         help='the page (report.html); "-": standard output',
     )
     report.add_argument(
-        "--export", type=Path, metavar="FOLDER", help="also write each figure as PNG and its numbers as CSV"
+        "--export", type=_folder, metavar="FOLDER", help="also write each figure as PNG and its numbers as CSV"
     )
     report.add_argument(
         "--name",
@@ -222,3 +222,9 @@ def _loaded(runs: Opened, upper_bound: Opened, names: Sequence[GivenName], choic
         called=runs.called,
     )
     return loaded, next(iter(of_upper_bound), None)
+
+
+def _folder(text: str) -> Path:
+    if text == "-":
+        raise argparse.ArgumentTypeError("'-'; expected the name of a folder, because there are many files")
+    return Path(text)

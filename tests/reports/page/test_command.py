@@ -258,6 +258,12 @@ def test_if_a_figure_cannot_be_drawn_neither_page_nor_figures_are_written(
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+def test_figures_cannot_go_to_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["report", "run", "--export", "-"])
+    assert "expected the name of a folder" in capsys.readouterr().err
+
+
 def test_without_matplotlib_the_error_names_the_extra(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
