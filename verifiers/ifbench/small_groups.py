@@ -61,9 +61,6 @@ class SentenceType(OneRule):
     """
 
     def holds(self, text: Text, repaired: bool) -> bool:
-        # Punkt is slow. No more sentences can be questions than there are question marks.
-        if not repaired and tokenization.has_statements(2 * text.raw.count("?") + 1, text.raw):
-            return False
         ends = _last_marks(text, repaired)
         return ends.count(".") == 2 * ends.count("?") and (not repaired or "?" in ends)
 
@@ -80,8 +77,6 @@ class SentenceBalance(OneRule):
     """
 
     def holds(self, text: Text, repaired: bool) -> bool:
-        if not repaired and tokenization.has_statements(min(map(text.raw.count, "?!")) + 1, text.raw):
-            return False
         ends = _last_marks(text, repaired)
         return ends.count(".") == ends.count("?") == ends.count("!") and (not repaired or "?" in ends)
 
@@ -113,9 +108,7 @@ class SentenceWords(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        if not text.has_sentences(3) or text.has_sentences(4):
-            return False
-        return len({len(sentence.strip()) for sentence in text.sentences}) == 1
+        return len(text.sentences) == 3 and len({len(sentence.strip()) for sentence in text.sentences}) == 1
 
     def repaired(self, text: Text) -> bool:
         folded = Text(text.folded)
@@ -248,7 +241,7 @@ class AlliterationIncrement(Checker):
 
     def faithful(self, text: Text) -> bool:
         before = -1
-        for sentence in text.each_sentence():
+        for sentence in text.sentences:
             words = (chunk.lstrip(AROUND) for chunk in sentence.lower().split())
             total = sum(_alliterations(word[0] for word in words if word))
             if total <= before:
@@ -258,7 +251,7 @@ class AlliterationIncrement(Checker):
 
     def repaired(self, text: Text) -> bool:
         longest = []
-        for sentence in text.each_sentence():
+        for sentence in text.sentences:
             words = Text(sentence).whole_words
             runs = _alliterations(word[0].lower() if word[0].isalpha() else object() for word in words)
             longest.append(max(runs, default=0))
@@ -284,7 +277,7 @@ class Increment(OneRule):
 
     def holds(self, text: Text, repaired: bool) -> bool:
         counts: list[int] = []
-        for sentence in text.each_sentence():
+        for sentence in text.sentences:
             words = spoken(sentence) if repaired else without_punctuation(sentence).split()
             if words or not repaired:
                 counts.append(len(words))
@@ -305,12 +298,10 @@ class Keyword(Checker):
     N: Positive
 
     def faithful(self, text: Text) -> bool:
-        if text.count_quickly(self.word) == 0:  # most texts need not be split
-            return False
-        nth = next(islice(text.each_sentence(), self.N - 1, None), "")
+        nth = "".join(text.sentences[self.N - 1 : self.N])
         return re.search(rf"\b{re.escape(self.word)}\b", nth, re.IGNORECASE) is not None
 
     def repaired(self, text: Text) -> bool:
-        sentences = filter(has_word, map(fold, text.each_sentence()))
+        sentences = filter(has_word, map(fold, text.sentences))
         nth = next(islice(sentences, self.N - 1, None), "")
         return as_words(self.word).search(nth) is not None
