@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from typing import Annotated
 
 import regex
@@ -12,25 +13,8 @@ from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Positive, Tri
 from lm_eval_ext.verifiers.text import AROUND, Text, spoken
 
 CONJUNCTIONS = frozenset({"and", "but", "for", "nor", "or", "so", "yet"})
-NAMES = (
-    *("Emma", "Liam", "Sophia", "Jackson", "Olivia", "Noah", "Ava", "Lucas", "Isabella", "Mason", "Mia", "Ethan"),
-    *("Charlotte", "Alexander", "Amelia", "Benjamin", "Harper", "Leo", "Zoe", "Daniel", "Chloe", "Samuel", "Lily"),
-    *("Matthew", "Grace", "Owen", "Abigail", "Gabriel", "Ella", "Jacob", "Scarlett", "Nathan", "Victoria", "Elijah"),
-    *("Layla", "Nicholas", "Audrey", "David", "Hannah", "Christopher", "Penelope", "Thomas", "Nora", "Andrew", "Aria"),
-    *("Joseph", "Claire", "Ryan", "Stella", "Jonathan"),
-)
-PRONOUNS = frozenset(
-    {
-        *("i", "me", "we", "us", "you", "he", "him", "she", "her", "it", "they", "them"),
-        *("my", "mine", "our", "ours", "your", "yours", "his", "hers", "its", "their", "theirs"),
-        *("myself", "ourselves", "yourself", "yourselves", "himself", "herself", "itself", "themselves"),
-        *("this", "that", "these", "those", "who", "whom", "whose", "which", "what"),
-        *("whoever", "whomever", "whatever", "whichever"),
-        *("anybody", "anyone", "anything", "everybody", "everyone", "everything"),
-        *("nobody", "nothing", "somebody", "someone", "something"),
-        *("each", "either", "neither", "both", "all", "some", "any", "none"),
-    }
-)
+NAMES = tuple((files(__package__) / "names.txt").read_text(encoding="utf-8").split())
+PRONOUNS = frozenset((files(__package__) / "pronouns.txt").read_text(encoding="utf-8").split())
 """Those that IFBench counts."""
 OTHER_PRONOUNS = frozenset({"another", "others", "oneself", "themself", "whosoever"})
 """Those that a reader counts, too; "no one" is a word that is written as two."""
