@@ -6,7 +6,6 @@ import re
 import string
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import chain, pairwise
 from unicodedata import category
 
@@ -153,7 +152,6 @@ class Emoji(Checker):
         return bool(ends) and all(ends)
 
 
-@lru_cache(maxsize=4096)
 def _is_emoji(character: str) -> bool:
     """Return whether the emoji library, which the published code asks, calls one character an emoji."""
     import emoji  # noqa: PLC0415 # one instruction needs it

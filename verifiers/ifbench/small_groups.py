@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from functools import cache, lru_cache
-from itertools import chain, groupby, islice, pairwise
+from functools import cache
+from itertools import groupby, islice, pairwise
 
 from lm_eval_ext.verifiers import tokenization
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Percentage, Phrase, Positive, checker
@@ -13,7 +13,6 @@ from lm_eval_ext.verifiers.text import AROUND, WORD, Text, as_words, fold, has_w
 
 # ratio: shares of words, of kinds of sentences, and of what a reference text has.
 
-_THREE = re.compile("...", re.DOTALL)
 TOLERANCE = 2
 """Percentage points by which an overlap may differ from what is asked for."""
 _AFTER_END = "\"'”’»)]}*_`~ "
@@ -129,22 +128,14 @@ class Overlap(OneRule):
         trigrams = _trigrams(text, repaired)
         if not trigrams:
             return False
-        overlap = len(trigrams & _trigrams_of_reference(self.reference_text, repaired)) / len(trigrams) * 100
+        overlap = len(trigrams & _trigrams(Text(self.reference_text), repaired)) / len(trigrams) * 100
         return self.percentage - TOLERANCE <= overlap <= self.percentage + TOLERANCE
 
 
-def _trigrams(text: Text, repaired: bool) -> frozenset[object]:
+def _trigrams(text: Text, repaired: bool) -> set[tuple[str, str, str]]:
     """Return the different trigrams of a text, of words or of characters."""
-    if repaired:
-        words = text.small_words
-        return frozenset(zip(words, words[1:], words[2:], strict=False))
-    # Every third of them at a time: the quickest way in Python.
-    return frozenset(chain.from_iterable(_THREE.findall(text.raw, start) for start in range(3)))
-
-
-@lru_cache(maxsize=512)
-def _trigrams_of_reference(reference: str, repaired: bool) -> frozenset[object]:
-    return _trigrams(Text(reference), repaired)
+    units = text.small_words if repaired else text.raw
+    return set(zip(units, units[1:], units[2:], strict=False))
 
 
 # repeat: the request or part of it repeated, and nothing else.
