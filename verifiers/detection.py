@@ -10,10 +10,8 @@ Importing this module imports langdetect and numpy, which only three instruction
 
 from __future__ import annotations
 
-import hashlib
 import threading
-from collections import OrderedDict
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -23,8 +21,6 @@ from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory
 from langdetect.lang_detect_exception import LangDetectException
 
 SEED = 0
-REMEMBERED = 100_000
-"""How many texts' languages are cached, by digest: about 25 MB at most."""
 Probabilities: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.float64]]"
 """Of the languages, in the order of the factory."""
 
@@ -43,32 +39,23 @@ class Detection(NamedTuple):
 
 
 _lock = threading.Lock()
-_seen: OrderedDict[bytes, Detection] = OrderedDict()
 
 
+# A response is judged strictly and loosely, and in several editions.
+@lru_cache(maxsize=4096)
 def detect(text: str) -> Detection:
     """Return langdetect's most probable language of a text.
 
     Digits, for example, do not identify a language. In words in capitals, langdetect looks only at the ends, so its
-    result for a text in capitals is unreliable. It is called at most once per distinct text.
+    result for a text in capitals is unreliable.
     """
-    digest = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
     with _lock:
-        if digest in _seen:
-            return _seen[digest]
-        detection = _seen[digest] = _detect(text)
-        if len(_seen) > REMEMBERED:
-            _seen.popitem(last=False)
-    return detection
-
-
-def _detect(text: str) -> Detection:
-    detector = QuickDetector(_factory())
-    detector.append(text)
-    try:
-        language = str(detector.detect())
-    except LangDetectException:
-        return Detection(None, 0.0)
+        detector = QuickDetector(_factory())
+        detector.append(text)
+        try:
+            language = str(detector.detect())
+        except LangDetectException:
+            return Detection(None, 0.0)
     # Of the probabilities that detect() has just sorted, it ignores those below its threshold.
     probability = float(max(detector.langprob))
     return Detection(language, probability if probability > detector.PROB_THRESHOLD else 0.0)

@@ -31,7 +31,7 @@ class ExactSentences(Checker):
     num_sentences: Count
 
     def faithful(self, text: Text) -> bool:
-        return text.has_sentences(self.num_sentences) and not text.has_sentences(self.num_sentences + 1)
+        return len(text.sentences) == self.num_sentences
 
 
 @checker("section:lowercase", "Use no capital letters.")

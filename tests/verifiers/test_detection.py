@@ -23,9 +23,9 @@ UNCERTAIN = ["THE МИР hello", "HELLO 123!", "ma non si", "THEN МИР", "la c
 
 
 @pytest.fixture
-def empty_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+def empty_cache() -> None:
     """Let the detector remember nothing."""
-    monkeypatch.setattr(module, "_seen", type(module._seen)())
+    detect.cache_clear()
 
 
 @pytest.fixture
@@ -122,7 +122,7 @@ def test_a_seed_set_elsewhere_has_no_effect(empty_cache: None, monkeypatch: pyte
     answers = set()
     for seed in range(10):
         monkeypatch.setattr(langdetect.DetectorFactory, "seed", seed)
-        monkeypatch.setattr(module, "_seen", type(module._seen)())
+        detect.cache_clear()
         answers.add(tuple(map(detect, UNCERTAIN)))
     assert len(answers) == 1
 
@@ -150,22 +150,11 @@ def test_langdetect_is_not_used_if_the_letters_decide(detected: Counter[str]) ->
     assert detected == {}
 
 
-def test_the_cache_of_detections_is_bounded(detected: Counter[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "REMEMBERED", 2)
-    for text in ("one word", "two words", "three words", "one word", "three words"):
-        detect(text)
-    # The third pushes the first out; the first, asked for again, the second.
-    assert detected == {"one word": 2, "two words": 1, "three words": 1}
-    assert len(module._seen) == 2
-
-
 @pytest.mark.parametrize("edition", EDITIONS)
-def test_verdicts_do_not_use_or_seed_the_global_random_state(
-    edition: Edition, empty_cache: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verdicts_do_not_use_or_seed_the_global_random_state(edition: Edition) -> None:
     before = random.getstate()
     for name, (arguments, good, near_miss) in EXAMPLES.items():
-        monkeypatch.setattr(module, "_seen", type(module._seen)())
+        detect.cache_clear()
         for response in (good, near_miss, "…", "12345"):
             verify(response, [name], [arguments], edition=edition, loose=True)
         assert random.getstate() == before, name

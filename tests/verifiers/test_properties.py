@@ -70,7 +70,7 @@ def test_every_checker_has_a_verdict_on_any_text(text: str, generator: random.Ra
 def test_a_verdict_does_not_depend_on_what_was_judged_before(text: str, generator: random.Random) -> None:
     shuffled = tuple(generator.sample(CHECKERS, SOME))
     first = verdicts(text, shuffled[::-1])
-    detection._seen.clear()
+    detection.detect.cache_clear()
     assert verdicts(text, shuffled) == first
     for checker in shuffled:
         for edition in EDITIONS:
@@ -80,7 +80,7 @@ def test_a_verdict_does_not_depend_on_what_was_judged_before(text: str, generato
 def test_a_verdict_is_the_same_in_threads_that_share_the_response() -> None:
     texts = [text for _, good, near_miss in EXAMPLES.values() for text in (good, near_miss)][::4]
     alone = [verdicts(text) for text in texts]
-    detection._seen.clear()
+    detection.detect.cache_clear()
     shared = [Response(text) for text in texts]
 
     def judge(checker: Checker) -> list[bool]:
@@ -142,7 +142,7 @@ def test_no_verdict_takes_quadratic_time(shape: str, longest: int) -> None:
     texts = [SHAPES[shape](longest // shorter) for shorter in (10_000, 100, 1)]
     # What several checkers count in a text is counted once, and takes the time of the first of them.
     shared = [Text(text) for text in texts[1:]]
-    detection._seen.clear()
+    detection.detect.cache_clear()
     for checker in CHECKERS:
         for edition in EDITIONS:
             if all(has_quick_verdict(checker, text, edition) for text in shared):
@@ -167,7 +167,7 @@ def grows_linearly(steps: list[float]) -> bool:
 
 def seconds(checker: Checker, raw: str, edition: Edition) -> float:
     """Return the processor's time for one verdict on a text never seen before."""
-    detection._seen.clear()
+    detection.detect.cache_clear()
     gc.disable()  # collecting what other tests left is no cost of a verdict
     try:
         begin = time.process_time()

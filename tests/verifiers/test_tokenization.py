@@ -166,7 +166,7 @@ def error_without_data(
 @pytest.mark.parametrize("variable", tokenization.OFFLINE)
 def test_where_offline_is_set_nothing_is_asked_for(variable: str, error_without_data: ErrorWithoutData) -> None:
     message = error_without_data(**{variable: "1"})
-    assert f"(punkt_tab, English) are not installed, and {variable} forbids their download; they are" in message
+    assert f"(punkt_tab, English) are not installed, and {variable} forbids their download.\n    punkt_tab: " in message
     assert "    python -m nltk.downloader punkt_tab\nOffline: copy tokenizers/punkt_tab" in message
 
 

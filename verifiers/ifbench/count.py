@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from typing import Annotated
 
 import regex
@@ -12,25 +13,8 @@ from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Positive, Tri
 from lm_eval_ext.verifiers.text import AROUND, Text, spoken
 
 CONJUNCTIONS = frozenset({"and", "but", "for", "nor", "or", "so", "yet"})
-NAMES = (
-    *("Emma", "Liam", "Sophia", "Jackson", "Olivia", "Noah", "Ava", "Lucas", "Isabella", "Mason", "Mia", "Ethan"),
-    *("Charlotte", "Alexander", "Amelia", "Benjamin", "Harper", "Leo", "Zoe", "Daniel", "Chloe", "Samuel", "Lily"),
-    *("Matthew", "Grace", "Owen", "Abigail", "Gabriel", "Ella", "Jacob", "Scarlett", "Nathan", "Victoria", "Elijah"),
-    *("Layla", "Nicholas", "Audrey", "David", "Hannah", "Christopher", "Penelope", "Thomas", "Nora", "Andrew", "Aria"),
-    *("Joseph", "Claire", "Ryan", "Stella", "Jonathan"),
-)
-PRONOUNS = frozenset(
-    {
-        *("i", "me", "we", "us", "you", "he", "him", "she", "her", "it", "they", "them"),
-        *("my", "mine", "our", "ours", "your", "yours", "his", "hers", "its", "their", "theirs"),
-        *("myself", "ourselves", "yourself", "yourselves", "himself", "herself", "itself", "themselves"),
-        *("this", "that", "these", "those", "who", "whom", "whose", "which", "what"),
-        *("whoever", "whomever", "whatever", "whichever"),
-        *("anybody", "anyone", "anything", "everybody", "everyone", "everything"),
-        *("nobody", "nothing", "somebody", "someone", "something"),
-        *("each", "either", "neither", "both", "all", "some", "any", "none"),
-    }
-)
+NAMES = tuple((files(__package__) / "names.txt").read_text(encoding="utf-8").split())
+PRONOUNS = frozenset((files(__package__) / "pronouns.txt").read_text(encoding="utf-8").split())
 """Those that IFBench counts."""
 OTHER_PRONOUNS = frozenset({"another", "others", "oneself", "themself", "whosoever"})
 """Those that a reader counts, too; "no one" is a word that is written as two."""
@@ -41,7 +25,6 @@ _NAME = {name: re.compile(rf"\b{name}\b") for name in NAMES}
 _DIGITS = re.compile(r"\d+")
 # Digits that continue a word, as in H2O, are no number. Full stops and commas between digits are part of one.
 _NUMBER = regex.compile(r"(?<![\p{L}\p{N}])(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)*)")
-_LETTERS = re.compile(r"[a-z]+")
 _THAT_IS = re.compile(r"\bi\.\s?e\.")
 _NO_ONE = re.compile(r"\bno one\b", re.IGNORECASE)
 _MARKS = frozenset(".,!?;:")
@@ -170,13 +153,6 @@ class Pronouns(Checker):
 
     def faithful(self, text: Text) -> bool:
         spaced = text.lower.replace("/", " ")
-        # A token of letters is a run of letters, unless NLTK divides one: "hen't" is "he" and "n't", "gimme" has "me".
-        runs = sum(run in PRONOUNS for run in _LETTERS.findall(spaced))
-        if runs + spaced.count("n't") + spaced.count("mme") < self.N:
-            return False
-        # NLTK always divides a chunk from one of these marks at its end.
-        if sum((chunk[:-1] if chunk[-1] in ",;:!?" else chunk) in PRONOUNS for chunk in spaced.split()) >= self.N:
-            return True
         return sum(token in PRONOUNS for token in tokenization.word_tokens(spaced)) >= self.N
 
     def repaired(self, text: Text) -> bool:

@@ -6,8 +6,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from unicodedata import category
 
 import regex
@@ -25,7 +24,6 @@ _BULLET = re.compile(r"(?:[*+•-]|\d{1,3}[.)])\s")
 _STAR = re.compile(r"\s*\*(?:\s+\S|[^\s*][^*]*$)")
 _DASH = re.compile(r"\s*-(?:\s+\S|[^\s-])")
 _PERIOD = re.compile(r"\.[\"'”’)\]*_]*$")
-_PLAIN_SMALL = re.compile(r"(?<!\S)[a-z]+(?!\S)")
 _EMPHASIS = re.compile(r"[*_#]+")
 _LABELS = ("My Answer:", "My Conclusion:", "Future Outlook:")
 _BLANKS = ("[answer]", "[conclusion]", "[outlook]")
@@ -137,14 +135,14 @@ class Emoji(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        plain = (without_punctuation(sentence).strip() for sentence in text.each_sentence())
+        plain = (without_punctuation(sentence).strip() for sentence in text.sentences)
         return all(
             any(map(_is_emoji, sentence[-2:])) or (sentence != "" and _is_emoji(after[:1]))
             for sentence, after in pairwise(chain(plain, ("",)))
         )
 
     def repaired(self, text: Text) -> bool:
-        pieces = [piece for piece in text.each_sentence() if piece.strip()]
+        pieces = [piece for piece in text.sentences if piece.strip()]
         bare = map(_without_outer_punctuation, [*pieces, ""])
         ends = [
             _LAST_EMOJI.search(sentence[-_LONGEST_EMOJI:]) or _FIRST_EMOJI.match(after)
@@ -154,7 +152,6 @@ class Emoji(Checker):
         return bool(ends) and all(ends)
 
 
-@lru_cache(maxsize=4096)
 def _is_emoji(character: str) -> bool:
     """Return whether the emoji library, which the published code asks, calls one character an emoji."""
     import emoji  # noqa: PLC0415 # one instruction needs it
@@ -334,7 +331,7 @@ class NoBulletsBullets(Checker):
                 return False
             else:
                 closed = not line
-                count += len(list(islice(tokenization.sentences(line), 2)))
+                count += len(tokenization.sentences(line))
         return bullets >= 2
 
     def repaired(self, text: Text) -> bool:
@@ -358,12 +355,9 @@ class TitleCase(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        # Most texts need not be tokenized: small letters between white space are small tokens.
-        if _PLAIN_SMALL.search(text.raw):
-            return False
-        return not any(map(str.islower, text.raw)) or not any(
+        return not any(
             token[:1].isalpha() and token[0].islower() and (not token[1:] or token[1:].islower() or token[1:].isupper())
-            for token in text.each_token()
+            for token in tokenization.word_tokens(text.raw)
         )
 
     def repaired(self, text: Text) -> bool:
