@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -159,11 +159,6 @@ class Runtime:
         import torch  # noqa: PLC0415 # seconds, and an extra
 
         return "cuda" if torch.cuda.is_available() else "cpu"
-
-    def __str__(self) -> str:
-        """Return the values that are not the defaults, for messages."""
-        default = asdict(Runtime())
-        return ", ".join(f"{name} {value}" for name, value in asdict(self).items() if value != default[name])
 
 
 DEFAULT = Runtime()

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from lm_eval_ext.classifier import division, readers
-from lm_eval_ext.classifier.availability import DTYPES, ReaderError, Runtime, require_libraries
+from lm_eval_ext.classifier.availability import DEFAULT, DTYPES, ReaderError, Runtime, require_libraries
 from lm_eval_ext.classifier.causal.reader import CAUSAL
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
@@ -70,13 +70,11 @@ def _train(options: argparse.Namespace) -> int:
     if options.mode == "causal" and options.base is None:
         raise ReaderError("--mode causal needs --base: the folder or hub id of a causal language model")
     runtime = Runtime.of({"device": options.device, "dtype": options.dtype})
-    if options.mode == "encoder" and options.base is not None:
+    if options.mode == "encoder" and (options.base is not None or runtime != DEFAULT):
         raise ReaderError(
-            f"--base {options.base}: --mode encoder has its own base ({weights.REPOSITORY}, pinned); "
-            f"{weights.FOLDER_VARIABLE} names a folder with it. --base is for --mode causal"
+            "--base, --device and --dtype are for --mode causal; an encoder has its own base "
+            f"({weights.REPOSITORY}, pinned) and is trained on the CPU, so that the result is always the same"
         )
-    if options.mode == "encoder" and str(runtime):
-        raise ReaderError(f"{runtime}: --mode encoder trains on the CPU, so that its result is always the same")
     require_libraries()
     output = options.output.resolve()
     require_free(output)
@@ -172,7 +170,7 @@ def _add_runtime_to(command: argparse.ArgumentParser, *, batch_size: bool = True
             "--batch-size",
             metavar="N",
             type=count,
-            help=f"responses that it reads at a time (default: {Runtime().batch_size})",
+            help=f"responses that it reads at a time (default: {DEFAULT.batch_size})",
         )
 
 
@@ -186,12 +184,10 @@ def _runtime_for(names: Sequence[str], options: argparse.Namespace) -> Runtime:
     Raises:
         ReaderError: there is no such device, or none of the readers is a causal language model.
     """
-    runtime = Runtime.of(
-        {"device": options.device, "dtype": options.dtype, "batch_size": options.batch_size},
-    )
-    if str(runtime) and not any(map(readers.is_causal, names)):
+    runtime = Runtime.of({"device": options.device, "dtype": options.dtype, "batch_size": options.batch_size})
+    if runtime != DEFAULT and not any(map(readers.is_causal, names)):
         raise ReaderError(
-            f"{runtime}: for causal language models only, and {', '.join(names)} "
-            f"{'is not one' if len(names) == 1 else 'are not'}; the other readers run on the CPU"
+            "--device, --dtype and --batch-size are for causal language models; the other readers, "
+            f"{', '.join(names)} among them, run on the CPU"
         )
     return runtime
