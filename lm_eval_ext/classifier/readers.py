@@ -12,7 +12,6 @@ from lm_eval_ext.classifier.availability import (
     Runtime,
     file_of,
     folder_of,
-    is_offline,
     require_libraries,
     unavailable,
 )
@@ -84,15 +83,9 @@ def require(name: str) -> None:
             raise unavailable(str(error)) from error
         return
     if file_of(origin, ADAPTER_CONFIG) is None and file_of(origin, "config.json") is None:
-        if Path(origin).is_dir():
-            searched = f"the folder {origin!r}"
-        else:
-            searched = f"{origin!r}" + (
-                " (only the local cache, because HF_HUB_OFFLINE is set)" if is_offline() else ""
-            )
         raise unavailable(
-            f"{searched} does not contain a reader: expected {DESCRIPTION} or {ADAPTER_CONFIG} (an adapter) or "
-            "config.json (a model)"
+            f"{origin!r} does not contain a reader: expected {DESCRIPTION} or {ADAPTER_CONFIG} (an adapter) or "
+            "config.json (a model); with HF_HUB_OFFLINE, only the local cache of the hub is searched"
         )
     causal.require(origin)
 

@@ -60,7 +60,7 @@ def test_a_missing_package_is_named_with_how_to_install_or_avoid_it(
     [
         ("rule", "no reader 'rule': expected string_match, rules, encoder, default, the folder or hub id"),
         ("", "no reader ''"),
-        ("owner/never-fetched", "'owner/never-fetched' (only the local cache, because HF_HUB_OFFLINE is set)"),
+        ("owner/never-fetched", "a model); with HF_HUB_OFFLINE, only the local cache of the hub is searched"),
         ("/no/such/folder", "'/no/such/folder' is not a folder and could not be loaded from the Hugging Face Hub"),
         ("{folder}", "does not contain a reader: expected answer_classifier.json or adapter_config"),
         ("llm:{folder}", "does not contain a reader: expected answer_classifier.json or adapter_config"),
