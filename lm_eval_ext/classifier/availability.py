@@ -72,33 +72,13 @@ def file_of(origin: str, name: str, revision: str | None = None) -> Path | None:
 
     try:
         return Path(huggingface_hub.hf_hub_download(origin, name, revision=revision))
-    except EntryNotFoundError as error:
-        if isinstance(error, LocalEntryNotFoundError) and not is_offline():
-            raise _unreachable(origin, error) from error
-        return None
-    except (OSError, ValueError) as error:
-        raise _unreachable(origin, error) from error
-
-
-def folder_of(origin: str) -> Path:
-    """Return a local folder, or download an adapter's JSON and safetensors files from the hub and return their folder.
-
-    Raises:
-        ReaderError: the repository does not exist or cannot be reached.
-    """
-    folder = Path(origin)
-    if folder.is_dir():
-        return folder
-    import huggingface_hub  # noqa: PLC0415 # a second, and only the hub needs it
-
-    try:
-        return Path(huggingface_hub.snapshot_download(origin, allow_patterns=["*.json", "*.safetensors"]))
-    except Exception as error:
-        raise _unreachable(origin, error) from error
-
-
-def _unreachable(origin: str, error: Exception) -> ReaderError:
-    return unavailable(f"{origin!r} is not a folder and could not be loaded from the Hugging Face Hub: {reason(error)}")
+    except (EntryNotFoundError, OSError, ValueError) as error:
+        # While the hub should answer, a file that the cache lacks may be there.
+        if isinstance(error, EntryNotFoundError) and (is_offline() or not isinstance(error, LocalEntryNotFoundError)):
+            return None
+        raise unavailable(
+            f"{origin!r} is not a folder and could not be loaded from the Hugging Face Hub: {reason(error)}"
+        ) from error
 
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
