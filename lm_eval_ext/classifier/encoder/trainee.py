@@ -75,13 +75,9 @@ def train_encoder(
         )
         loop.run(Checkpoint(checkpoint, described) if checkpoint else None)
     model.save_pretrained(output, safe_serialization=True)
-    encoded = sorted(((encode(row.answer, tokenizer), row) for row in calibration), key=lambda pair: len(pair[0].ids))
-    scores: list[torch.Tensor] = []
-    for start in range(0, len(encoded), recipe.batch_size):
-        batch = [answer for answer, _ in encoded[start : start + recipe.batch_size]]
-        with torch.inference_mode():
-            kind, _ = model(*batch_of(batch))
-        scores += [row[: len(answer.choices)] for row, answer in zip(kind, batch, strict=True)]
+    encoded = [(encode(row.answer, tokenizer), row) for row in calibration]
+    with torch.inference_mode():
+        scores = [model(*batch_of([answer]))[0][0] for answer, _ in encoded]
     describe_adapter(output, fitted_temperature(scores, [target(answer, row)[0] for answer, row in encoded]))
 
 
