@@ -158,10 +158,9 @@ class Loop(Generic[Batch]):
             torch.set_rng_state(state["random"])
             if gpu:
                 torch.cuda.set_rng_state(state["random of the GPU"], gpu)
+            print(f"training: continuing after step {len(losses)} of {epochs * steps}", file=sys.stderr)
         finished = len(losses)
-        if finished:
-            print(f"training: continuing after step {finished} of {epochs * steps}", file=sys.stderr)
-        saved = time.monotonic() if finished else float("-inf")
+        saved = float("-inf")
         sizes = []
         self.model.train()
         with training(epochs, steps, finished) as done:
