@@ -132,8 +132,8 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         share: the requested fraction of questions to hold out.
         recipe: the hyperparameters; their seed is also that of the split.
     """
-    # Training recorded its settings next to the adapter.
-    recorded = [file for file in sorted(folder.glob("*.json")) if file.name in (RECORD, weights.DESCRIPTION)]
+    # What training recorded next to the adapter.
+    recorded = folder / (weights.DESCRIPTION if mode == "encoder" else RECORD)
     scores = "No rows were held out."
     if rows := division.held_out:
         read = {name: readings(reader, rows, name) for name, reader in named_readers.items()}
@@ -150,18 +150,17 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         held_out_questions=questions(division.held_out),
         base=_base(folder),
         packages=", ".join(f"{package} {version}" for package, version in versions().items()),
-        records="".join(
-            f"\n`{file.name}`:\n\n```json\n{file.read_text(encoding='utf-8').strip()}\n```\n" for file in recorded
-        ),
+        recorded=recorded,
+        record=recorded.read_text(encoding="utf-8").strip(),
         scores=scores,
     )
 
 
 def _base(folder: Path) -> str:
     """Describe an adapter's base from the adapter's files; for a local base, its name and its weights' hashes."""
-    description, peft_config = folder / weights.DESCRIPTION, folder / ADAPTER_CONFIG
-    described = json.loads((description if description.is_file() else peft_config).read_text(encoding="utf-8"))
-    base = described["base" if description.is_file() else "base_model_name_or_path"]
+    description = folder / weights.DESCRIPTION
+    described = json.loads((description if description.is_file() else folder / ADAPTER_CONFIG).read_text("utf-8"))
+    base = described.get("base") or described["base_model_name_or_path"]
     revision = described.get("revision")
     local = Path(base).is_dir()
     text = f"- base `{Path(base).name if local else base}`" + (f", revision `{revision}`" if revision else "")
