@@ -111,7 +111,7 @@ def _find_texts(response: str, options: Sequence[Option]) -> dict[int, tuple[str
     named = [
         (text, option.letter)
         for option in options
-        if (text := core(option.text))
+        if (text := core(option.text)).strip()
         and (lower is None or not text.isascii() or all(word in lower for word in text.lower().split()))
     ]
     if not named:
