@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -72,33 +72,13 @@ def file_of(origin: str, name: str, revision: str | None = None) -> Path | None:
 
     try:
         return Path(huggingface_hub.hf_hub_download(origin, name, revision=revision))
-    except EntryNotFoundError as error:
-        if isinstance(error, LocalEntryNotFoundError) and not is_offline():
-            raise _unreachable(origin, error) from error
-        return None
-    except (OSError, ValueError) as error:
-        raise _unreachable(origin, error) from error
-
-
-def folder_of(origin: str) -> Path:
-    """Return a local folder, or download an adapter's JSON and safetensors files from the hub and return their folder.
-
-    Raises:
-        ReaderError: the repository does not exist or cannot be reached.
-    """
-    folder = Path(origin)
-    if folder.is_dir():
-        return folder
-    import huggingface_hub  # noqa: PLC0415 # a second, and only the hub needs it
-
-    try:
-        return Path(huggingface_hub.snapshot_download(origin, allow_patterns=["*.json", "*.safetensors"]))
-    except Exception as error:
-        raise _unreachable(origin, error) from error
-
-
-def _unreachable(origin: str, error: Exception) -> ReaderError:
-    return unavailable(f"{origin!r} is not a folder and could not be loaded from the Hugging Face Hub: {reason(error)}")
+    except (EntryNotFoundError, OSError, ValueError) as error:
+        # While the hub should answer, a file that the cache lacks may be there.
+        if isinstance(error, EntryNotFoundError) and (is_offline() or not isinstance(error, LocalEntryNotFoundError)):
+            return None
+        raise unavailable(
+            f"{origin!r} is not a folder and could not be loaded from the Hugging Face Hub: {reason(error)}"
+        ) from error
 
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
@@ -159,11 +139,6 @@ class Runtime:
         import torch  # noqa: PLC0415 # seconds, and an extra
 
         return "cuda" if torch.cuda.is_available() else "cpu"
-
-    def __str__(self) -> str:
-        """Return the values that are not the defaults, for messages."""
-        default = asdict(Runtime())
-        return ", ".join(f"{name} {value}" for name, value in asdict(self).items() if value != default[name])
 
 
 DEFAULT = Runtime()

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from lm_eval_ext.classifier import division, readers
-from lm_eval_ext.classifier.availability import DTYPES, ReaderError, Runtime, require_libraries
+from lm_eval_ext.classifier.availability import DEFAULT, DTYPES, ReaderError, Runtime, require_libraries
 from lm_eval_ext.classifier.causal.reader import CAUSAL
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.reader import encoder_reader
@@ -63,14 +63,6 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
         default=[],
         help="hold out only rows of these models (the field model of DATA), and train on none of theirs",
     )
-    train.add_argument(
-        "--evaluate-on",
-        metavar="FILE.jsonl",
-        nargs="+",
-        type=Path,
-        default=[],
-        help="labeled rows that are not trained on, on which the model card reports scores, too",
-    )
     train.set_defaults(run=_train)
 
 
@@ -78,26 +70,19 @@ def _train(options: argparse.Namespace) -> int:
     if options.mode == "causal" and options.base is None:
         raise ReaderError("--mode causal needs --base: the folder or hub id of a causal language model")
     runtime = Runtime.of({"device": options.device, "dtype": options.dtype})
-    if options.mode == "encoder" and options.base is not None:
+    if options.mode == "encoder" and (options.base is not None or runtime != DEFAULT):
         raise ReaderError(
-            f"--base {options.base}: --mode encoder has its own base ({weights.REPOSITORY}, pinned); "
-            f"{weights.FOLDER_VARIABLE} names a folder with it. --base is for --mode causal"
+            "--base, --device and --dtype are for --mode causal; an encoder has its own base "
+            f"({weights.REPOSITORY}, pinned) and is trained on the CPU, so that the result is always the same"
         )
-    if options.mode == "encoder" and str(runtime):
-        raise ReaderError(f"{runtime}: --mode encoder trains on the CPU, so that its result is always the same")
     require_libraries()
     output = options.output.resolve()
     require_free(output)
     from lm_eval_ext.classifier.causal.trainee import train_causal, trainable  # noqa: PLC0415 # torch
     from lm_eval_ext.classifier.encoder.trainee import train_encoder  # noqa: PLC0415 # torch
 
-    divided = division.divide(
-        [division.from_file(path) for path in options.data],
-        [division.from_file(path) for path in options.evaluate_on],
-        options.held_out,
-        options.held_out_models,
-        options.seed,
-    )
+    files = [division.from_file(path) for path in options.data]
+    divided = division.divide(files, options.held_out, options.held_out_models, options.seed)
     if options.samples is not None:
         # Rows that a causal model cannot be trained on would not count.
         usable = trainable(divided.taught) if options.mode == "causal" else divided.taught
@@ -185,7 +170,7 @@ def _add_runtime_to(command: argparse.ArgumentParser, *, batch_size: bool = True
             "--batch-size",
             metavar="N",
             type=count,
-            help=f"responses that it reads at a time (default: {Runtime().batch_size})",
+            help=f"responses that it reads at a time (default: {DEFAULT.batch_size})",
         )
 
 
@@ -199,12 +184,10 @@ def _runtime_for(names: Sequence[str], options: argparse.Namespace) -> Runtime:
     Raises:
         ReaderError: there is no such device, or none of the readers is a causal language model.
     """
-    runtime = Runtime.of(
-        {"device": options.device, "dtype": options.dtype, "batch_size": options.batch_size},
-    )
-    if str(runtime) and not any(map(readers.is_causal, names)):
+    runtime = Runtime.of({"device": options.device, "dtype": options.dtype, "batch_size": options.batch_size})
+    if runtime != DEFAULT and not any(map(readers.is_causal, names)):
         raise ReaderError(
-            f"{runtime}: for causal language models only, and {', '.join(names)} "
-            f"{'is not one' if len(names) == 1 else 'are not'}; the other readers run on the CPU"
+            "--device, --dtype and --batch-size are for causal language models; the other readers, "
+            f"{', '.join(names)} among them, run on the CPU"
         )
     return runtime

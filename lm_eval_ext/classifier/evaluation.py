@@ -270,11 +270,8 @@ def readings(reader: Reader, rows: Sequence[Labelled], name: str) -> list[Readin
     from tqdm import tqdm  # noqa: PLC0415 # only for many rows
 
     answer_readings: list[Reading] = []
-    with tqdm(total=len(rows), desc=name, unit="response", disable=None) as progress:
-        for start in range(0, len(rows), BATCH):
-            batch = [row.answer for row in rows[start : start + BATCH]]
-            answer_readings += reader(batch)
-            progress.update(len(batch))
+    for start in tqdm(range(0, len(rows), BATCH), desc=name, unit="batch", disable=None):
+        answer_readings += reader([row.answer for row in rows[start : start + BATCH]])
     return answer_readings
 
 

@@ -47,10 +47,6 @@ def labelled_file(path: Path) -> list[Labelled]:
     Raises:
         RowsError: a line is not such a row, or the file has no rows; the message names file, row and field.
     """
-    if path.suffix.lower() == ".csv":
-        # As a sheet of annotations is kept.
-        made = f"lm-eval-ext classifier labels {path} --rows ROWS.jsonl makes them of an annotated sheet"
-        raise RowsError(f"{path}: expected JSON lines, found CSV; {made}")
     with path.open("rb") as lines:
         rows = [labelled_row(where, row) for where, row in numbered_rows(lines, str(path))]
     if not rows:

@@ -7,12 +7,11 @@ from typing import Literal
 
 from lm_eval_ext.classifier.availability import (
     ADAPTER_CONFIG,
+    ADAPTER_WEIGHTS,
     DEFAULT,
     ReaderError,
     Runtime,
     file_of,
-    folder_of,
-    is_offline,
     require_libraries,
     unavailable,
 )
@@ -60,7 +59,7 @@ def reader(name: str, runtime: Runtime = DEFAULT, shots: Literal[0, 4] = 4) -> R
         return causal.causal_reader(origin, runtime, shots if name.startswith(LLM) else None)
     if name == "encoder":
         return encoder.encoder_reader()
-    return encoder.default_reader(None if name == "default" else folder_of(origin))
+    return encoder.default_reader(None if name == "default" else _adapter(origin))
 
 
 def require(name: str) -> None:
@@ -77,22 +76,15 @@ def require(name: str) -> None:
         raise unavailable(f"no reader {name!r}: expected {EXPECTED}")
     require_libraries()
     if not is_causal(name):
-        folder = None if name in NAMES else folder_of(origin)
         try:
-            encoder.require(folder)
+            encoder.require(None if name in NAMES else _adapter(origin))
         except ReaderError as error:
             raise unavailable(str(error)) from error
         return
     if file_of(origin, ADAPTER_CONFIG) is None and file_of(origin, "config.json") is None:
-        if Path(origin).is_dir():
-            searched = f"the folder {origin!r}"
-        else:
-            searched = f"{origin!r}" + (
-                " (only the local cache, because HF_HUB_OFFLINE is set)" if is_offline() else ""
-            )
         raise unavailable(
-            f"{searched} does not contain a reader: expected {DESCRIPTION} or {ADAPTER_CONFIG} (an adapter) or "
-            "config.json (a model)"
+            f"{origin!r} does not contain a reader: expected {DESCRIPTION} or {ADAPTER_CONFIG} (an adapter) or "
+            "config.json (a model); with HF_HUB_OFFLINE, only the local cache of the hub is searched"
         )
     causal.require(origin)
 
@@ -100,6 +92,12 @@ def require(name: str) -> None:
 def is_causal(name: str) -> bool:
     """Tell whether an available reader asks a causal language model, which has a runtime."""
     return name.startswith(LLM) or (name not in NAMES and file_of(_origin(name), DESCRIPTION) is None)
+
+
+def _adapter(origin: str) -> Path:
+    """Return the folder of an encoder's adapter; the files of one on the hub are downloaded to it."""
+    files = [file_of(origin, name) for name in (DESCRIPTION, ADAPTER_CONFIG, ADAPTER_WEIGHTS)]
+    return next(file.parent for file in files if file)
 
 
 def _origin(name: str) -> str:

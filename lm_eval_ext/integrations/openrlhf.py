@@ -8,7 +8,6 @@ With options, ``reward_func = functools.partial(reward_func, edition="repaired")
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import Any
 
 import torch
@@ -65,6 +64,5 @@ def _response(query: str, prompt: str) -> str | None:
     start = letters.find(tail)
     if start < 0 or not tail:
         return None
-    places = (place for place, letter in enumerate(query) if not letter.isspace())
-    last = next(islice(places, start + len(tail) - 1, None))
-    return query[last + 1 :]
+    places = [place for place, letter in enumerate(query) if not letter.isspace()]
+    return query[places[start + len(tail) - 1] + 1 :]

@@ -10,7 +10,7 @@ regardless of the number of rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from lm_eval_ext.endings import Ended, ending_of, has_truncated_prompt
@@ -168,22 +168,6 @@ Question = First | Judge | Revise
 Refining = Play[Question, Refined]
 
 
-@dataclass
-class _Row:
-    index: int
-    row: Instructed
-    rounds: list[Round] = field(default_factory=list)
-
-    @property
-    def answer(self) -> str:
-        """The last answer as later prompts show it, without reasoning."""
-        return without_reasoning(self.rounds[-1].answer)
-
-    @property
-    def instructions(self) -> list[str]:
-        return [instruction.describe() for instruction in self.row.instructions]
-
-
 def refine(
     rows: Sequence[Instructed], strategy: Strategy, rounds: int, ask: Ask[Question], *, early_stop: bool = True
 ) -> list[Refined]:
@@ -198,46 +182,51 @@ def refine(
             and judged again in every round.
     """
     planned = rounds if strategy.refines else 0
-    return play([_refined(_Row(index, row), strategy, planned, early_stop) for index, row in enumerate(rows)], ask)
+    return play([_refined(index, row, strategy, planned, early_stop) for index, row in enumerate(rows)], ask)
 
 
-def _refined(state: _Row, strategy: Strategy, planned: int, early_stop: bool) -> Refining:
-    (answer,) = yield "first answers", [First(state.index)]
-    state.rounds.append(Round(answer))
+def _refined(index: int, row: Instructed, strategy: Strategy, planned: int, early_stop: bool) -> Refining:
+    (answer,) = yield "first answers", [First(index)]
+    rounds: list[Round] = []
     for number in range(1, planned + 1):
         step = f"round {number} of {planned}"
-        feedback = yield from _feedback(state, strategy, f"{step}, feedback")
-        state.rounds[-1] = judged = replace(state.rounds[-1], feedback=feedback)
+        judged = Round(answer, (yield from _feedback(index, row, answer, strategy, f"{step}, feedback")))
+        rounds.append(judged)
         if early_stop and not judged.is_revised:
-            break
-        replies = yield f"{step}, refinement", [_revise(state)] if judged.is_revised else []
-        state.rounds.append(Round(replies[0] if replies else judged.answer))
-    return Refined(state.rounds, planned)
+            return Refined(rounds, planned)
+        replies = yield f"{step}, refinement", [_revise(index, row, judged)] if judged.is_revised else []
+        answer = replies[0] if replies else answer
+    return Refined([*rounds, Round(answer)], planned)
 
 
-def _feedback(state: _Row, strategy: Strategy, step: str) -> Play[Question, Feedback | None]:
+def _feedback(
+    index: int, row: Instructed, answer: str, strategy: Strategy, step: str
+) -> Play[Question, Feedback | None]:
     """Return the feedback on a row's answer; ``None`` if the strategy has no judge."""
-    count = len(state.row.instructions)
+    count = len(row.instructions)
     if strategy.judge == "verifiers":
-        return Feedback(followed(state.rounds[-1].answer, state.row.instructions))
+        return Feedback(followed(answer, row.instructions))
     if strategy.judge == "all_false":
         return Feedback((False,) * count)
     if strategy.judge == "nobody":
         return None
-    task, answer, instructions = state.row.task_prompt, state.answer, state.instructions
+    task, shown, instructions = row.task_prompt, without_reasoning(answer), _described(row)
     if strategy.one_by_one:
-        prompts = [judge_one(task, instruction, answer, strategy.cot) for instruction in instructions]
-        questions = [Judge(state.index, prompt, answer, (index,)) for index, prompt in enumerate(prompts)]
-        replies = yield step, questions
+        prompts = [judge_one(task, instruction, shown, strategy.cot) for instruction in instructions]
+        replies = yield step, [Judge(index, prompt, shown, (number,)) for number, prompt in enumerate(prompts)]
         return Feedback(tuple(map(verdict, replies)), tuple(replies))
-    prompt = judge_together(task, instructions, answer, strategy.cot)
-    replies = yield step, [Judge(state.index, prompt, answer, tuple(range(count)))]
+    prompt = judge_together(task, instructions, shown, strategy.cot)
+    replies = yield step, [Judge(index, prompt, shown, tuple(range(count)))]
     return Feedback((concluded if strategy.cot else verdicts)(replies[0], count), tuple(replies))
 
 
-def _revise(state: _Row) -> Revise:
-    feedback, instructions = state.rounds[-1].feedback, state.instructions
+def _revise(index: int, row: Instructed, judged: Round) -> Revise:
+    feedback, instructions = judged.feedback, _described(row)
     broken = feedback.broken if feedback else ()
-    listed = [instructions[index] for index in broken] if feedback else instructions
-    prompt = revise(state.row.task_prompt, listed, state.answer, judged=feedback is not None)
-    return Revise(state.index, prompt, broken)
+    listed = [instructions[number] for number in broken] if feedback else instructions
+    prompt = revise(row.task_prompt, listed, without_reasoning(judged.answer), judged=feedback is not None)
+    return Revise(index, prompt, broken)
+
+
+def _described(row: Instructed) -> list[str]:
+    return [instruction.describe() for instruction in row.instructions]

@@ -34,13 +34,8 @@ CAUSAL_LORA: Mapping[str, Any] = {"task_type": "CAUSAL_LM", "target_modules": "a
 def seeded(seed: int, device: str) -> Iterator[None]:
     """Seed torch's generators within the context, those of the CPU and of the device, and restore them afterwards."""
     gpus = [device] if torch.device(device).type == "cuda" else []
-    # Not torch.manual_seed: it also seeds the other accelerators' generators, which fork_rng would have to restore.
     with torch.random.fork_rng(devices=gpus):
-        torch.default_generator.manual_seed(seed)
-        for gpu in gpus:
-            # Otherwise, the generator of the current GPU would be seeded, which may be another GPU.
-            with torch.cuda.device(gpu):
-                torch.cuda.manual_seed(seed)
+        torch.manual_seed(seed)
         yield
 
 
@@ -163,10 +158,9 @@ class Loop(Generic[Batch]):
             torch.set_rng_state(state["random"])
             if gpu:
                 torch.cuda.set_rng_state(state["random of the GPU"], gpu)
+            print(f"training: continuing after step {len(losses)} of {epochs * steps}", file=sys.stderr)
         finished = len(losses)
-        if finished:
-            print(f"training: continuing after step {finished} of {epochs * steps}", file=sys.stderr)
-        saved = time.monotonic() if finished else float("-inf")
+        saved = float("-inf")
         sizes = []
         self.model.train()
         with training(epochs, steps, finished) as done:

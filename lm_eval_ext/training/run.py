@@ -85,8 +85,6 @@ def add_recipe_to(command: argparse.ArgumentParser, defaults: Mapping[str, Recip
 
     def default(name: str) -> str:
         values = {kind: value for kind, recipe in defaults.items() if (value := getattr(recipe, name)) is not None}
-        if len(values) == len(defaults) and len({*values.values()}) == 1:
-            return f"default: {next(iter(values.values()))}"
         return "default: " + ", ".join(f"{value} ({kind})" for kind, value in values.items())
 
     command.add_argument("--epochs", metavar="N", type=count, help=f"passes over the rows; {default('epochs')}")

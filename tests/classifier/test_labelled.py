@@ -77,8 +77,6 @@ def test_a_malformed_file_is_named_with_the_line(tmp_path: Path) -> None:
     path.write_text('\n{"options": 1}\n[]\n', encoding="utf-8")
     with pytest.raises(RowsError, match=r"rows\.jsonl, row 2: no field 'response'"):
         labelled_file(path)
-    with pytest.raises(RowsError, match=r"sheet\.csv: .*lm-eval-ext classifier labels .*sheet\.csv --rows ROWS\.jsonl"):
-        labelled_file(tmp_path / "sheet.csv")
 
 
 def asked(question: str, *texts: str) -> Labelled:

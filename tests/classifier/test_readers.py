@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from lm_eval_ext.classifier.availability import RULES_ONLY, ReaderError, Runtime, file_of
 from lm_eval_ext.classifier.causal.reader import causal_reader
+from lm_eval_ext.classifier.encoder.weights import EMBEDDED
 from lm_eval_ext.classifier.readers import LLM, reader, require
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from lm_eval_ext.training.run import LIBRARIES
@@ -60,7 +62,7 @@ def test_a_missing_package_is_named_with_how_to_install_or_avoid_it(
     [
         ("rule", "no reader 'rule': expected string_match, rules, encoder, default, the folder or hub id"),
         ("", "no reader ''"),
-        ("owner/never-fetched", "'owner/never-fetched' (only the local cache, because HF_HUB_OFFLINE is set)"),
+        ("owner/never-fetched", "a model); with HF_HUB_OFFLINE, only the local cache of the hub is searched"),
         ("/no/such/folder", "'/no/such/folder' is not a folder and could not be loaded from the Hugging Face Hub"),
         ("{folder}", "does not contain a reader: expected answer_classifier.json or adapter_config"),
         ("llm:{folder}", "does not contain a reader: expected answer_classifier.json or adapter_config"),
@@ -96,6 +98,31 @@ def test_a_model_in_the_hubs_cache_is_found_by_its_id(
     require("llm:owner/tiny")
     with pytest.raises(ReaderError, match="owner/other"):
         require("owner/other")
+
+
+@pytest.mark.usefixtures("encoder_installed")
+def test_an_encoders_adapter_on_the_hub_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def download(origin: str, name: str, revision: str | None) -> str:
+        assert (origin, revision) == ("owner/adapter", None)
+        return str(shutil.copy(EMBEDDED[0] / name, tmp_path))
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    require("owner/adapter")
+    (reading,) = reader("owner/adapter")([Answer("Whatever is brewed from beans, I suppose.", TEA.options)])
+    assert reading.certainty > 0
+
+
+def test_a_hub_that_does_not_answer_has_not_said_that_there_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = pytest.importorskip("huggingface_hub.errors")
+
+    def download(*_: object, **__: object) -> str:
+        raise errors.LocalEntryNotFoundError("no connection")
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    assert file_of("owner/adapter", "config.json") is None  # offline, what is not in the cache is not there
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    with pytest.raises(ReaderError, match="could not be loaded from the Hugging Face Hub: no connection"):
+        file_of("owner/adapter", "config.json")
 
 
 def test_a_tilde_path_to_an_adapter_is_expanded(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:

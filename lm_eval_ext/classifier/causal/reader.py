@@ -244,13 +244,11 @@ def causal_reader(path: str, runtime: Runtime = DEFAULT, shots: Shots = None) ->
         # Batching prompts of similar length keeps padding small.
         order = sorted(range(len(answers)), key=lambda index: len(questions[index]))
         readings: dict[int, Reading] = {}
-        with tqdm(total=len(order), desc="reading", unit="response", disable=None, leave=False) as progress:
-            for start in range(0, len(order), size):
-                batch = order[start : start + size]
-                probabilities = _next_token(model, [questions[index] for index in batch])
-                for index, row in zip(batch, probabilities, strict=True):
-                    readings[index] = _reading(row, model.letters, letters(answers[index], shots))
-                progress.update(len(batch))
+        for start in tqdm(range(0, len(order), size), unit="batch", disable=None, leave=False):
+            batch = order[start : start + size]
+            probabilities = _next_token(model, [questions[index] for index in batch])
+            for index, row in zip(batch, probabilities, strict=True):
+                readings[index] = _reading(row, model.letters, letters(answers[index], shots))
         return [readings[index] for index in range(len(answers))]
 
     return read

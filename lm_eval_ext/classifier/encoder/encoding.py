@@ -74,9 +74,7 @@ def encode(answer: Answer, tokenizer: Tokenizer, slots: Sequence[int] | None = N
         raise ValueError(f"{len(answer.options)} options; expected at most {MARKERS}")
     options = [option for option in answer.options if option.letter != refusal]
     numbers = slots or range(1, len(options) + 1)
-    markers = {option.letter: MARKER_TOKENS[number - 1] for option, number in zip(options, numbers, strict=False)}
-    if refusal is not None:
-        markers[refusal] = REFUSAL
+    markers = [*(MARKER_TOKENS[number - 1] for number in numbers[: len(options)]), REFUSAL]
     text = plain(answer.text)
     option_numbers = {option.letter: number for number, option in enumerate(options)}
     if refusal is not None:
@@ -89,7 +87,8 @@ def encode(answer: Answer, tokenizer: Tokenizer, slots: Sequence[int] | None = N
         is_text = mention.how == "text"
         start = mention.start if is_text else _letter_at(text, mention)
         response += _words(tokenizer, text[last:start], own_words)
-        response.append((_id(tokenizer, markers[mention.letter]), option_numbers[mention.letter]))
+        number = option_numbers[mention.letter]
+        response.append((_id(tokenizer, markers[number]), number))
         last = start if is_text else start + 1
     response += _words(tokenizer, text[last:], own_words)
     if len(response) > HEAD + TAIL:
@@ -97,10 +96,10 @@ def encode(answer: Answer, tokenizer: Tokenizer, slots: Sequence[int] | None = N
     ids = [_id(tokenizer, "[CLS]"), *(token for token, _ in response), _id(tokenizer, "[SEP]")]
     named = [-1, *(number for _, number in response)]
     choices = []
-    for option in options:
+    for option, marker in zip(options, markers, strict=False):
         choices.append(len(ids))
         words = _words(tokenizer, core(option.text), {})[:OPTION_TOKENS]
-        ids += [_id(tokenizer, markers[option.letter]), *(token for token, _ in words)]
+        ids += [_id(tokenizer, marker), *(token for token, _ in words)]
     ids.append(_id(tokenizer, "[SEP]"))
     for name in (REFUSAL, SEVERAL, NONE):
         choices.append(len(ids))

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 DROPOUT = 0.05
-LAYERS = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"]
+LAYERS = r".*\.(?:query|key|value|(?:intermediate|output)\.dense)"
+"""The names of the dense layers. As a list, PEFT would write them in an order that differs between processes."""
 PAD = 0
 """BERT's id of ``[PAD]``."""
 

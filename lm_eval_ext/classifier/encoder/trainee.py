@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections.abc import Sequence
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn import functional
 
-from lm_eval_ext.classifier.availability import ADAPTER_CONFIG
 from lm_eval_ext.classifier.encoder import weights
 from lm_eval_ext.classifier.encoder.encoding import MARKERS, Encoded, encode
 from lm_eval_ext.classifier.encoder.network import base_encoder, batch_of, lora_of
@@ -77,19 +75,9 @@ def train_encoder(
         )
         loop.run(Checkpoint(checkpoint, described) if checkpoint else None)
     model.save_pretrained(output, safe_serialization=True)
-    # PEFT writes a list in set order, which differs between processes.
-    config = output / ADAPTER_CONFIG
-    settings = json.loads(config.read_text(encoding="utf-8"))
-    settings["target_modules"].sort()
-    config.write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n", encoding="utf-8")
-
-    encoded = sorted(((encode(row.answer, tokenizer), row) for row in calibration), key=lambda pair: len(pair[0].ids))
-    scores: list[torch.Tensor] = []
-    for start in range(0, len(encoded), recipe.batch_size):
-        batch = [answer for answer, _ in encoded[start : start + recipe.batch_size]]
-        with torch.inference_mode():
-            kind, _ = model(*batch_of(batch))
-        scores += [row[: len(answer.choices)] for row, answer in zip(kind, batch, strict=True)]
+    encoded = [(encode(row.answer, tokenizer), row) for row in calibration]
+    with torch.inference_mode():
+        scores = [model(*batch_of([answer]))[0][0] for answer, _ in encoded]
     describe_adapter(output, fitted_temperature(scores, [target(answer, row)[0] for answer, row in encoded]))
 
 

@@ -86,13 +86,10 @@ def _hub_folder(fetch: bool) -> Path:
     import huggingface_hub  # noqa: PLC0415 # only if the weights are nowhere else
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError  # noqa: PLC0415 # as above
 
-    cached = huggingface_hub.try_to_load_from_cache(REPOSITORY, "model.safetensors", revision=REVISION)
-    if isinstance(cached, str) and all((Path(cached).parent / name).is_file() for name in FILES):
-        return Path(cached).parent
     try:
-        folder = huggingface_hub.snapshot_download(
-            REPOSITORY, revision=REVISION, allow_patterns=list(FILES), local_files_only=not fetch
-        )
+        # Of a commit, what is in the cache is not asked for.
+        for name in FILES:
+            file = huggingface_hub.hf_hub_download(REPOSITORY, name, revision=REVISION, local_files_only=not fetch)
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
         tried = f" and could not be downloaded ({type(error).__name__})" if fetch else ""
         raise ReaderError(
@@ -102,7 +99,7 @@ def _hub_folder(fetch: bool) -> Path:
             f"  {FOLDER_VARIABLE}=/path/to/folder with {', '.join(FILES)}\n"
             f"  once, with network: hf download {REPOSITORY} {' '.join(FILES)} --revision {REVISION}"
         ) from error
-    return Path(folder)
+    return Path(file).parent
 
 
 @cache

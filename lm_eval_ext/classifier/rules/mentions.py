@@ -106,37 +106,26 @@ def _find_texts(response: str, options: Sequence[Option]) -> dict[int, tuple[str
 
     The texts do not overlap: the first one counts, and of those that begin at the same place the longest.
     """
-    cores = [(core(option.text), option.letter) for option in options]
-    # Few of the options are named, and whether an ASCII text may be is known much sooner than its pattern is compiled.
+    # Few of the options are named, and whether an ASCII text may be is known much sooner than a pattern is compiled.
     lower = response.lower() if response.isascii() else None
     named = [
-        (text, letter)
-        for text, letter in sorted(cores, key=lambda pair: -len(pair[0]))
-        if text and (lower is None or not text.isascii() or all(word in lower for word in text.lower().split()))
+        (text, option.letter)
+        for option in options
+        if (text := core(option.text)).strip()
+        and (lower is None or not text.isascii() or all(word in lower for word in text.lower().split()))
     ]
-    patterns = [(_pattern_of_text(text), letter) for text, letter in named]
-    matches = [pattern.search(response) for pattern, _ in patterns]
-    texts: dict[int, tuple[str, int]] = {}
-    while starts := [match.start() for match in matches if match]:
-        start = min(starts)
-        letter, end = next(
-            (letter, match.end())
-            for (_, letter), match in zip(patterns, matches, strict=True)
-            if match and match.start() == start
-        )
-        texts[start] = letter, end
-        matches = [
-            pattern.search(response, end) if match and match.start() < end else match
-            for (pattern, _), match in zip(patterns, matches, strict=True)
-        ]
-    return texts
+    if not named:
+        return {}
+    texts, letters = zip(*sorted(named, key=lambda pair: -len(pair[0])), strict=True)
+    matches = _pattern_of_texts(texts).finditer(response)
+    return {match.start(): (letters[(match.lastindex or 1) - 1], match.end()) for match in matches}
 
 
 @lru_cache(maxsize=4096)
-def _pattern_of_text(text: str) -> re.Pattern[str]:
-    """Return a pattern that finds an option's text in any case and spacing."""
-    words = r"\s+".join(map(re.escape, text.split()))
-    return re.compile(rf"(?<!\w){words}(?!\w)", re.IGNORECASE)
+def _pattern_of_texts(texts: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern that finds options' texts in any case and spacing, each as a group; the first that fits."""
+    groups = "|".join(f"({re.escape(' '.join(text.split()))})" for text in texts)
+    return re.compile(rf"(?<!\w)(?:{groups})(?!\w)".replace(r"\ ", r"\s+"), re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)

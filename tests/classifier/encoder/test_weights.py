@@ -133,6 +133,18 @@ def test_missing_weights_are_reported_with_the_three_ways_to_get_them(tmp_path: 
     assert list(tmp_path.rglob("*.safetensors")) == []
 
 
+@pytest.mark.parametrize("fetch", [True, False])
+def test_the_hub_is_asked_for_the_weights_only_if_it_may_be(
+    fetch: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def download(_: str, name: str, revision: str, local_files_only: bool) -> str:
+        assert revision == weights.REVISION
+        return str(tmp_path / str(local_files_only) / name)
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    assert weights._hub_folder(fetch=fetch) == tmp_path / str(not fetch)
+
+
 def test_the_hubs_cache_is_found_offline(installed: Path, tmp_path: Path) -> None:
     repository = tmp_path / "hub" / ("models--" + weights.REPOSITORY.replace("/", "--"))
     (repository / "refs").mkdir(parents=True)

@@ -50,3 +50,8 @@ def test_mentions_are_in_order_and_do_not_overlap() -> None:
     found = find_mentions(response, OFTEN)
     assert [mention.letter for mention in found] == list("ABCDCCB")
     assert all(one.end <= two.start for one, two in pairwise(found))
+
+
+def test_an_option_of_white_space_in_quotes_is_not_named() -> None:
+    (found,) = find_mentions("- - B. Tea", (Option("A", '"\x0b"'), Option("B", "Tea")))
+    assert (found.letter, found.how) == ("B", "both")
