@@ -99,9 +99,9 @@ def measure() -> Iterator[Ratio]:
             f"{count:,} {mode} verdicts, outside langdetect",
             ours_outside,
             peer_outside,
-            "at least 3 times faster",
+            "at least 5 times faster",
             lambda ours, peer: peer / ours,
-            lambda ratio: ratio >= 3,
+            lambda ratio: ratio >= 5,
         )
         yield Ratio(
             f"{count:,} {mode} verdicts, langdetect included",

@@ -31,7 +31,7 @@ class ExactSentences(Checker):
     num_sentences: Count
 
     def faithful(self, text: Text) -> bool:
-        return len(text.sentences) == self.num_sentences
+        return text.has_sentences(self.num_sentences) and not text.has_sentences(self.num_sentences + 1)
 
 
 @checker("section:lowercase", "Use no capital letters.")

@@ -11,6 +11,7 @@ import string
 import sys
 import unicodedata
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,21 @@ if TYPE_CHECKING:
 
 # Not re, whose \w splits words of Indic scripts at every vowel sign. NLTK, and therefore IFEval, uses regex too.
 WORD = regex.compile(r"\w+")
+# Much faster for text with few non-ASCII characters: word characters become an a, all others a space.
+_SPACED = bytes(ord("a" if chr(code).isalnum() or chr(code) == "_" else " ") for code in range(128)) + bytes(128)
+_ASCII = bytes(range(128))
+_FEW = 20
 _ASCII_WORD = regex.compile(r"[a-z0-9]+")
+
+
+@lru_cache(maxsize=4096)
+def _as_ascii(character: str) -> str:
+    return "a" if WORD.match(character) else " "
+
+
+_LIKE_ASCII = "\u017f\u212a\u0130\u0131"
+"""Characters that case-insensitive regular expressions match with s, k and i: the long s, the Kelvin sign, the Turkish
+letters."""
 # Letters and digits with their accents and joiners; apostrophes and hyphens between them are part of a word.
 _WHOLE_WORD = regex.compile(
     r"[\p{L}\p{N}][\p{L}\p{M}\p{N}\u200c\u200d]*(?:['\u2010\u2011-][\p{L}\p{M}\p{N}\u200c\u200d]+)*"
@@ -113,6 +128,19 @@ class Text:
         return self.raw.lower()
 
     @cached_property
+    def utf8(self) -> bytes:
+        """The text in UTF-8."""
+        return self.raw.encode("utf-8", "surrogatepass")
+
+    @cached_property
+    def caseless(self) -> bytes | None:
+        """The text in UTF-8 with ASCII letters in lower case.
+
+        ``None`` if it has a non-ASCII character that matches an ASCII letter when case is ignored.
+        """
+        return None if any(character in self.raw for character in _LIKE_ASCII) else self.utf8.lower()
+
+    @cached_property
     def folded(self) -> str:
         """The text after ``fold``: "é" is one character and apostrophes are straight."""
         return fold(self.raw)
@@ -130,7 +158,24 @@ class Text:
     @cached_property
     def words(self) -> int:
         r"""The number of maximal runs of ``\w``: "don't" is two words, "well-known" two, "U.S.A." three."""
-        return len(WORD.findall(self.raw))
+        others = set(self.utf8.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
+        if len(others) > _FEW:
+            return len(WORD.findall(self.raw))
+        text = self.raw
+        for character in others:
+            text = text.replace(character, _as_ascii(character))
+        spaced = text.encode("ascii").translate(_SPACED)
+        # A word begins where an a follows a space.
+        return spaced.count(b" a") + spaced.startswith(b"a")
+
+    @cached_property
+    def capital_words(self) -> int:
+        """The number of NLTK word tokens whose letters are all capitals, including "I" and "A"."""
+        return tokenization.count_capital_words(self.raw)
+
+    def has_sentences(self, count: int) -> bool:
+        """Return whether NLTK's sentence splitter finds at least ``count`` sentences."""
+        return tokenization.has_sentences(count, self.raw)
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
@@ -142,10 +187,18 @@ class Text:
         """The sentences by IFEval's own rules, which need no data and know few abbreviations."""
         return tuple(tokenization.ifeval_sentences(self.raw))
 
+    def each_sentence(self) -> Iterator[str]:
+        """Return an iterator over the sentences that splits no further than it is read."""
+        return iter(self.__dict__.get("sentences") or tokenization.sentences(self.raw))
+
     @cached_property
     def tokens(self) -> tuple[str, ...]:
         """NLTK's word tokens; punctuation marks are tokens, and "don't" is two."""
         return tuple(tokenization.word_tokens(self.raw))
+
+    def each_token(self) -> Iterator[str]:
+        """Return an iterator over the word tokens that tokenizes no further than it is read, sentence by sentence."""
+        return iter(self.__dict__.get("tokens") or tokenization.word_tokens(self.raw))
 
     @cached_property
     def chunks(self) -> tuple[str, ...]:
@@ -176,6 +229,16 @@ class Text:
         if phrase.isascii() and phrase.isalpha() and self.folded.isascii():
             return self.ascii_words[phrase.lower()]
         return len(as_words(phrase).findall(self.folded))
+
+    def count_quickly(self, phrase: str) -> int | None:
+        """Return how often a phrase matches as a regular expression, ignoring case; ``None`` without a quick answer.
+
+        There is one for ASCII letters and spaces, which match only themselves, unless the text has one of the few
+        non-ASCII characters that match such a letter, for example the long s.
+        """
+        if not (phrase.isascii() and phrase.replace(" ", "").isalpha()):
+            return None
+        return None if self.caseless is None else self.caseless.count(phrase.lower().encode("ascii"))
 
     @property
     def language(self) -> str | None:

@@ -25,6 +25,7 @@ _NAME = {name: re.compile(rf"\b{name}\b") for name in NAMES}
 _DIGITS = re.compile(r"\d+")
 # Digits that continue a word, as in H2O, are no number. Full stops and commas between digits are part of one.
 _NUMBER = regex.compile(r"(?<![\p{L}\p{N}])(?:\d{1,3}(?:,\d{3})+(?!\d)(?:\.\d+)?|\d+(?:\.\d+)*)")
+_LETTERS = re.compile(r"[a-z]+")
 _THAT_IS = re.compile(r"\bi\.\s?e\.")
 _NO_ONE = re.compile(r"\bno one\b", re.IGNORECASE)
 _MARKS = frozenset(".,!?;:")
@@ -153,6 +154,13 @@ class Pronouns(Checker):
 
     def faithful(self, text: Text) -> bool:
         spaced = text.lower.replace("/", " ")
+        # A token of letters is a run of letters, unless NLTK divides one: "hen't" is "he" and "n't", "gimme" has "me".
+        runs = sum(run in PRONOUNS for run in _LETTERS.findall(spaced))
+        if runs + spaced.count("n't") + spaced.count("mme") < self.N:
+            return False
+        # NLTK always divides a chunk from one of these marks at its end.
+        if sum((chunk[:-1] if chunk[-1] in ",;:!?" else chunk) in PRONOUNS for chunk in spaced.split()) >= self.N:
+            return True
         return sum(token in PRONOUNS for token in tokenization.word_tokens(spaced)) >= self.N
 
     def repaired(self, text: Text) -> bool:

@@ -6,7 +6,7 @@ import re
 import string
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain, pairwise
+from itertools import chain, islice, pairwise
 from unicodedata import category
 
 import regex
@@ -24,6 +24,7 @@ _BULLET = re.compile(r"(?:[*+•-]|\d{1,3}[.)])\s")
 _STAR = re.compile(r"\s*\*(?:\s+\S|[^\s*][^*]*$)")
 _DASH = re.compile(r"\s*-(?:\s+\S|[^\s-])")
 _PERIOD = re.compile(r"\.[\"'”’)\]*_]*$")
+_PLAIN_SMALL = re.compile(r"(?<!\S)[a-z]+(?!\S)")
 _EMPHASIS = re.compile(r"[*_#]+")
 _LABELS = ("My Answer:", "My Conclusion:", "Future Outlook:")
 _BLANKS = ("[answer]", "[conclusion]", "[outlook]")
@@ -135,14 +136,14 @@ class Emoji(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        plain = (without_punctuation(sentence).strip() for sentence in text.sentences)
+        plain = (without_punctuation(sentence).strip() for sentence in text.each_sentence())
         return all(
             any(map(_is_emoji, sentence[-2:])) or (sentence != "" and _is_emoji(after[:1]))
             for sentence, after in pairwise(chain(plain, ("",)))
         )
 
     def repaired(self, text: Text) -> bool:
-        pieces = [piece for piece in text.sentences if piece.strip()]
+        pieces = [piece for piece in text.each_sentence() if piece.strip()]
         bare = map(_without_outer_punctuation, [*pieces, ""])
         ends = [
             _LAST_EMOJI.search(sentence[-_LONGEST_EMOJI:]) or _FIRST_EMOJI.match(after)
@@ -331,7 +332,7 @@ class NoBulletsBullets(Checker):
                 return False
             else:
                 closed = not line
-                count += len(tokenization.sentences(line))
+                count += len(list(islice(tokenization.sentences(line), 2)))
         return bullets >= 2
 
     def repaired(self, text: Text) -> bool:
@@ -355,9 +356,12 @@ class TitleCase(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return not any(
+        # Most texts need not be tokenized: small letters between white space are small tokens.
+        if _PLAIN_SMALL.search(text.raw):
+            return False
+        return not any(map(str.islower, text.raw)) or not any(
             token[:1].isalpha() and token[0].islower() and (not token[1:] or token[1:].islower() or token[1:].isupper())
-            for token in tokenization.word_tokens(text.raw)
+            for token in text.each_token()
         )
 
     def repaired(self, text: Text) -> bool:

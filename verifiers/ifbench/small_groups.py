@@ -60,6 +60,9 @@ class SentenceType(OneRule):
     """
 
     def holds(self, text: Text, repaired: bool) -> bool:
+        # Punkt is slow. No more sentences can be questions than there are question marks.
+        if not repaired and tokenization.has_statements(2 * text.raw.count("?") + 1, text.raw):
+            return False
         ends = _last_marks(text, repaired)
         return ends.count(".") == 2 * ends.count("?") and (not repaired or "?" in ends)
 
@@ -76,6 +79,8 @@ class SentenceBalance(OneRule):
     """
 
     def holds(self, text: Text, repaired: bool) -> bool:
+        if not repaired and tokenization.has_statements(min(map(text.raw.count, "?!")) + 1, text.raw):
+            return False
         ends = _last_marks(text, repaired)
         return ends.count(".") == ends.count("?") == ends.count("!") and (not repaired or "?" in ends)
 
@@ -107,7 +112,9 @@ class SentenceWords(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return len(text.sentences) == 3 and len({len(sentence.strip()) for sentence in text.sentences}) == 1
+        if not text.has_sentences(3) or text.has_sentences(4):
+            return False
+        return len({len(sentence.strip()) for sentence in text.sentences}) == 1
 
     def repaired(self, text: Text) -> bool:
         folded = Text(text.folded)
@@ -232,7 +239,7 @@ class AlliterationIncrement(Checker):
 
     def faithful(self, text: Text) -> bool:
         before = -1
-        for sentence in text.sentences:
+        for sentence in text.each_sentence():
             words = (chunk.lstrip(AROUND) for chunk in sentence.lower().split())
             total = sum(_alliterations(word[0] for word in words if word))
             if total <= before:
@@ -242,7 +249,7 @@ class AlliterationIncrement(Checker):
 
     def repaired(self, text: Text) -> bool:
         longest = []
-        for sentence in text.sentences:
+        for sentence in text.each_sentence():
             words = Text(sentence).whole_words
             runs = _alliterations(word[0].lower() if word[0].isalpha() else object() for word in words)
             longest.append(max(runs, default=0))
@@ -268,7 +275,7 @@ class Increment(OneRule):
 
     def holds(self, text: Text, repaired: bool) -> bool:
         counts: list[int] = []
-        for sentence in text.sentences:
+        for sentence in text.each_sentence():
             words = spoken(sentence) if repaired else without_punctuation(sentence).split()
             if words or not repaired:
                 counts.append(len(words))
@@ -289,10 +296,12 @@ class Keyword(Checker):
     N: Positive
 
     def faithful(self, text: Text) -> bool:
-        nth = "".join(text.sentences[self.N - 1 : self.N])
+        if text.count_quickly(self.word) == 0:  # most texts need not be split
+            return False
+        nth = next(islice(text.each_sentence(), self.N - 1, None), "")
         return re.search(rf"\b{re.escape(self.word)}\b", nth, re.IGNORECASE) is not None
 
     def repaired(self, text: Text) -> bool:
-        sentences = filter(has_word, map(fold, text.sentences))
+        sentences = filter(has_word, map(fold, text.each_sentence()))
         nth = next(islice(sentences, self.N - 1, None), "")
         return as_words(self.word).search(nth) is not None

@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 from lm_eval_ext.verifiers import tokenization
 from lm_eval_ext.verifiers.checker import Checker, Count, OneRule, Positive, Trimmed, checker
 from lm_eval_ext.verifiers.structure import BLANK_LINES
-from lm_eval_ext.verifiers.text import AROUND, Text, has_word, without_punctuation
+from lm_eval_ext.verifiers.text import AROUND, Text, without_punctuation
 
 PRIMES = frozenset({2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97})
 """Those below 100; IFBench knows no longer words."""
@@ -218,7 +218,7 @@ class LastFirst(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        for sentence, following in pairwise(text.sentences):
+        for sentence, following in pairwise(text.each_sentence()):
             last, first = sentence.rstrip(AROUND).split(), following.lstrip(AROUND).split()
             if not last or not first or last[-1].lower() != first[0].lower():
                 return False
@@ -266,6 +266,11 @@ class StartVerb(Checker):
         return any((tokenization.first_tag(start) or "").startswith(_VERBS) for start in (body, small))
 
 
+def _is_missing(keyword: str, text: Text) -> bool:
+    """Return whether no token can be a keyword, which is quick to see: a token of ASCII letters is part of the text."""
+    return keyword.isascii() and keyword.isalnum() and keyword not in text.lower
+
+
 @checker(
     "words:keywords_specific_position",
     "Include keyword {keyword} in the {n}-th sentence, as the {m}-th word of that sentence.",
@@ -282,15 +287,20 @@ class KeywordsSpecificPosition(Checker):
     m: Positive
 
     def faithful(self, text: Text) -> bool:
-        words = filter(has_word, tokenization.word_tokens(self._sentence(text)))
-        return next(islice(words, self.m - 1, None), "").lower() == self.keyword.lower()
+        keyword = self.keyword.lower()
+        if _is_missing(keyword, text):
+            return False
+        words = (token for token in tokenization.word_tokens(self._sentence(text)) if any(map(str.isalnum, token)))
+        return next(islice(words, self.m - 1, None), "").lower() == keyword
 
     def repaired(self, text: Text) -> bool:
         words = Text(self._sentence(text)).small_words
         return "".join(words[self.m - 1 : self.m]) == Text(self.keyword).folded.lower()
 
     def _sentence(self, text: Text) -> str:
-        return "".join(text.sentences[self.n - 1 : self.n])
+        if not text.has_sentences(self.n):
+            return ""
+        return next(islice(text.each_sentence(), self.n - 1, None))
 
 
 @checker(
@@ -307,10 +317,12 @@ class WordsPosition(Checker):
     keyword: Trimmed
 
     def faithful(self, text: Text) -> bool:
+        keyword = self.keyword.lower()
+        if _is_missing(keyword, text) or next(islice(text.each_token(), 1, None), "").lower() != keyword:
+            return False
         # A mark, or several in their order in string.punctuation, such as "./".
         ending = 2 + (text.tokens[-1] in string.punctuation)
-        words = [token.lower() for token in text.tokens]
-        return len(words) >= ending and words[1] == words[-ending] == self.keyword.lower()
+        return len(text.tokens) >= ending and text.tokens[-ending].lower() == keyword
 
     def repaired(self, text: Text) -> bool:
         words = text.small_words

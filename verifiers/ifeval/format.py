@@ -47,7 +47,9 @@ class NumberBulletLists(Checker):
     num_bullets: Count
 
     def faithful(self, text: Text) -> bool:
-        return len(_IFEVAL_STAR.findall(text.raw)) + len(_IFEVAL_DASH.findall(text.raw)) == self.num_bullets
+        stars = len(_IFEVAL_STAR.findall(text.raw)) if "*" in text.raw else 0
+        dashes = len(_IFEVAL_DASH.findall(text.raw)) if "-" in text.raw else 0
+        return stars + dashes == self.num_bullets
 
     def repaired(self, text: Text) -> bool:
         return structure.count_outer_items(text.lines) == self.num_bullets
@@ -108,6 +110,8 @@ class NumberHighlightedSections(Checker):
     num_highlights: Count
 
     def faithful(self, text: Text) -> bool:
+        if "*" not in text.raw:
+            return not self.num_highlights
         highlights = (*_IFEVAL_HIGHLIGHT.findall(text.raw), *_IFEVAL_DOUBLE_HIGHLIGHT.findall(text.raw))
         return sum(1 for highlight in highlights if highlight.strip("*").strip()) >= self.num_highlights
 
@@ -131,6 +135,9 @@ class MultipleSections(Checker):
     num_sections: Count
 
     def faithful(self, text: Text) -> bool:
+        mark = self.section_spliter
+        if mark.isalpha() and mark.isascii() and text.raw.count(mark) < self.num_sections:
+            return False
         return len(self._pattern().split(text.raw)) - 1 >= self.num_sections
 
     def require_judgeable(self) -> None:

@@ -39,7 +39,8 @@ class OfKeywords(OneRule):
         """Return how often a keyword occurs."""
         if repaired:
             return text.count_phrase(keyword)
-        return len(as_regex(keyword, self.id).findall(text.raw))
+        quick = text.count_quickly(keyword)
+        return len(as_regex(keyword, self.id).findall(text.raw)) if quick is None else quick
 
     def require_judgeable(self) -> None:
         for name, value in self.arguments().items():
@@ -94,7 +95,9 @@ class ForbiddenWords(Checker):
     forbidden_words: DistinctPhrases
 
     def faithful(self, text: Text) -> bool:
-        return not any(self._pattern(word).search(text.raw) for word in self.forbidden_words)
+        return not any(
+            text.count_quickly(word) != 0 and self._pattern(word).search(text.raw) for word in self.forbidden_words
+        )
 
     def require_judgeable(self) -> None:
         for word in self.forbidden_words:

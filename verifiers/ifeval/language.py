@@ -79,7 +79,7 @@ class CapitalWordFrequency(Checker):
     capital_relation: Relation
 
     def faithful(self, text: Text) -> bool:
-        return compare(sum(map(str.isupper, text.tokens)), self.capital_relation, self.capital_frequency)
+        return compare(text.capital_words, self.capital_relation, self.capital_frequency)
 
 
 def _language(value: object) -> str:

@@ -48,7 +48,7 @@ class NumberSentences(Checker):
     relation: Relation
 
     def faithful(self, text: Text) -> bool:
-        return compare(len(text.sentences), self.relation, self.num_sentences)
+        return text.has_sentences(self.num_sentences) == (self.relation == "at least")
 
     def multi_if(self, text: Text) -> bool:
         sentences = multi_if.sentences(text)

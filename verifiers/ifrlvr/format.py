@@ -6,6 +6,7 @@ So is count:counting_composition, which counts paragraphs, the sentences in them
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from itertools import islice
 
 from lm_eval_ext.verifiers import structure
@@ -89,7 +90,7 @@ class SentenceHyphens(Checker):
         parts = _JOINT.split(text.stripped)
         pieces = list(map("".join, zip(parts[::2], [*parts[1::2], ""], strict=True)))
         return len(pieces) > 1 and all(
-            piece == piece.strip() and has_word(piece) and len(Text(piece).sentences) < 2 for piece in pieces
+            piece == piece.strip() and has_word(piece) and not Text(piece).has_sentences(2) for piece in pieces
         )
 
 
@@ -141,17 +142,21 @@ class CountingComposition(Checker):
     def faithful(self, text: Text) -> bool:
         paragraphs = _DIVIDER.split(text.raw)
         return len(paragraphs) == _COMPOSED and all(
-            [len(Text(sentence).tokens) for sentence in Text(paragraph).ifeval_sentences]
-            == [self.n_words] * self.n_sent
+            self._is_composed(Text(sentence).each_token() for sentence in Text(paragraph).ifeval_sentences)
             for paragraph in paragraphs
         )
 
     def repaired(self, text: Text) -> bool:
         paragraphs = structure.split_at_dividers(text.lines)
         return are_paragraphs(paragraphs, _COMPOSED) and all(
-            [len(Text(sentence).whole_words) for sentence in Text(paragraph).sentences] == [self.n_words] * self.n_sent
+            self._is_composed(Text(sentence).whole_words for sentence in Text(paragraph).each_sentence())
             for paragraph in filter(str.strip, paragraphs)
         )
+
+    def _is_composed(self, paragraph: Iterable[Iterable[str]]) -> bool:
+        """Return whether a paragraph, given as the words of each sentence, has as many of both as is asked for."""
+        sentences = (islice(words, self.n_words + 1) for words in islice(paragraph, self.n_sent + 1))
+        return [len(list(words)) for words in sentences] == [self.n_words] * self.n_sent
 
 
 @checker(

@@ -38,7 +38,7 @@ def _every_sentence(holds: Callable[[Text, str, bool], bool], text: Text, word: 
     """Return whether a rule holds of all sentences, as an edition divides a text; for a reader, there is one."""
     if not repaired:
         return all(holds(Text(sentence), word, False) for sentence in text.ifeval_sentences)
-    sentences = [sentence for sentence in map(Text, text.sentences) if sentence.whole_words]
+    sentences = [sentence for sentence in map(Text, text.each_sentence()) if sentence.whole_words]
     return bool(sentences) and all(holds(sentence, word, True) for sentence in sentences)
 
 
@@ -168,7 +168,7 @@ class Palindrome(Checker):
         return any(map(is_palindrome, text.chunks))
 
     def repaired(self, text: Text) -> bool:
-        pieces = map(letters_of, map(str.lower, chain(text.whole_words, text.sentences)))
+        pieces = map(letters_of, map(str.lower, chain(text.whole_words, text.each_sentence())))
         return any(len(letters) >= _SHORTEST_PALINDROME and is_palindrome(letters) for letters in pieces)
 
 
@@ -184,7 +184,11 @@ class StartEnd(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return len(text.tokens) > 1 and text.tokens[0].lower() == text.tokens[-1].lower()
+        first = next(text.each_token(), "").lower()
+        # Most texts need not be tokenized: a token of ASCII letters and digits is part of the text.
+        if not first or (first.isascii() and first.isalnum() and not text.stripped.lower().endswith(first)):
+            return False
+        return len(text.tokens) > 1 and first == text.tokens[-1].lower()
 
     def repaired(self, text: Text) -> bool:
         words = text.whole_words
@@ -246,7 +250,12 @@ class CountUnique(Checker):
     """
 
     def faithful(self, text: Text) -> bool:
-        return len(text.tokens) == len(set(text.tokens))
+        seen: set[str] = set()
+        for token in text.each_token():
+            if token in seen:
+                return False
+            seen.add(token)
+        return True
 
     def repaired(self, text: Text) -> bool:
         return 0 < len(text.small_words) == len(set(text.small_words))

@@ -42,10 +42,29 @@ def test_a_plus_is_a_quantifier_or_literal(text: str, faithful: bool, repaired: 
 # --- What is counted without a regular expression, counted with one ---------------------------------------------------
 
 
+def test_only_the_known_characters_match_an_ascii_letter() -> None:
+    letter = re.compile("[a-z]", re.IGNORECASE)
+    likes = [chr(code) for code in range(128, sys.maxunicode + 1) if letter.match(chr(code))]
+    assert sorted(likes) == ["\u0130", "\u0131", "\u017f", "\u212a"]
+    assert [Text(like).caseless for like in likes] == [None] * 4
+
+
+@settings(derandomize=True, deadline=None, max_examples=400)
+@given(st.text("kis K", min_size=1), st.one_of(st.text("kisKIS é’"), st.text("kis\u212a\u017f\u0130\u0131"), st.text()))
+def test_a_phrase_of_letters_is_counted_like_a_regular_expression(phrase: str, text: str) -> None:
+    found = Text(text).count_quickly(phrase)
+    assert found is None or found == len(re.findall(phrase, text, re.IGNORECASE))
+
+
 @settings(derandomize=True, deadline=None, max_examples=1000)
 @given(st.sampled_from(["art", "Art", "a", "x1", "é", "a b"]), st.one_of(st.text("artARTx1 _-'."), st.text("artéK x")))
 def test_whole_words_are_counted_like_the_pattern(phrase: str, text: str) -> None:
     assert Text(text).count_phrase(phrase) == len(as_words(phrase).findall(Text(text).folded))
+
+
+@pytest.mark.parametrize("phrase", ["a.b", "C++", "café", "a-b", "10", "", " "])
+def test_other_phrases_are_matched_by_the_regular_expression(phrase: str) -> None:
+    assert Text("a b 10").count_quickly(phrase) is None
 
 
 # --- Expressions whose search would hardly end ------------------------------------------------------------------------
