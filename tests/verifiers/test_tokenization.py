@@ -203,6 +203,27 @@ def test_a_download_that_breaks_off_leaves_nothing_behind(
     assert list((tmp_path / "data").rglob("*punkt*")) == []
 
 
+def test_data_that_nltk_refuses_to_read_are_missing_and_a_copy_is_read(
+    served: Path, error_without_data: ErrorWithoutData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("nltk.pathsec", reason="this NLTK reads every file")
+    import nltk  # noqa: PLC0415 # a second
+
+    folder, copy = tmp_path / "data", tmp_path / "copy"
+    shutil.unpack_archive(served / "punkt_tab.zip", folder / "tokenizers")
+    assert tokenization.installed(tokenization.PUNKT) is not None
+    # As installers leave them that keep every file once.
+    file = folder / "tokenizers/punkt_tab/english/abbrev_types.txt"
+    (tmp_path / "cached").hardlink_to(file)
+    message = error_without_data(HF_HUB_OFFLINE="1")
+    assert f"\nNLTK does not read the sentence data in {folder} (" in message
+    assert str(file) in message
+    assert message.endswith(f"(umask 022; cp -r {folder} COPY), with NLTK_DATA set to COPY.")
+    shutil.copytree(folder, copy)
+    monkeypatch.setattr(nltk.data, "path", [str(copy), str(folder)])
+    assert tokenization.installed(tokenization.PUNKT) is not None
+
+
 def test_data_that_an_installed_package_carries_are_read_and_not_downloaded(
     served: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
