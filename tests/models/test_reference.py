@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 import pytest
@@ -10,6 +11,8 @@ from lm_eval.api.instance import Instance
 from lm_eval_ext.harness.requests import KnownAnswers, KnownInstance
 from lm_eval_ext.models.reference import CERTAIN, UNLIKELY, ReferenceLM
 from tests.across_versions import plain_instance
+from tests.conftest import ROOT
+from tests.harness.tasks import OF_FAMILY, make
 
 pytestmark = pytest.mark.harness
 
@@ -57,6 +60,33 @@ def test_an_answer_is_composed_when_it_is_needed_and_a_row_without_one_is_an_err
 def test_an_unknown_policy_is_an_error_with_the_task_and_its_policies() -> None:
     with pytest.raises(ValueError, match=r"'some_task' has no policy 'rival'; expected one of oracle, prior, random"):
         ReferenceLM("rival").generate_until([request(ANSWERS)])
+
+
+SPECIAL = {
+    "verbalizer": [(OF_FAMILY["verbalizer"], {"paraphrases": 2})],
+    "manyifeval": [
+        ("manyifeval_cousins_n02", {}),
+        ("manyifeval_dense_n010", {}),
+        ("manyifeval_dense_n010", {"form": "mixed"}),
+        (OF_FAMILY["manyifeval"], {"placement": "system"}),
+    ],
+}
+"""By family, tasks that have further policies."""
+
+
+def test_the_page_has_every_policy_of_every_family() -> None:
+    page = (ROOT / "docs/reference-lm.md").read_text(encoding="utf-8")
+    documented: dict[str, set[str]] = {}
+    for family, policies in re.findall(r"^\| (?:(`\w+`|all) )?\| (`.+?) \|", page, re.MULTILINE):
+        of_family = documented.setdefault(family.strip("`") or [*documented][-1], set())
+        of_family |= set(re.findall(r"`([a-z0-9_]+)[`,]", policies.replace("`_", "`forgets_after_")))
+    of_all = documented.pop("all")
+    assert documented.keys() == OF_FAMILY.keys()
+    for family, own in documented.items():
+        tasks = [make(name, metadata) for name, metadata in [(OF_FAMILY[family], {}), *SPECIAL.get(family, [])]]
+        known = {policy for task in tasks for policy in task.known_answers(task.eval_docs[0])}
+        assert known - of_all == own - of_all, family
+        assert "oracle" in known
 
 
 def test_a_request_without_known_answers_is_an_error_that_names_its_task() -> None:
