@@ -12,7 +12,8 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import ExitStack
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, suppress
 from itertools import zip_longest
 from multiprocessing import active_children, get_context
 from typing import Any, TypeVar
@@ -38,17 +39,20 @@ def in_processes(jobs: Jobs[Result], *, large: bool) -> Iterator[Result]:
         yield from (job() for job in jobs)
         return
     futures: list[Future[Result]] = []
+    others = {*active_children()}
     with ExitStack() as at_end:
         try:
             executor = ProcessPoolExecutor(count, get_context("fork"), _begin, (jobs,))
             at_end.callback(executor.shutdown, cancel_futures=True)
-            with catch_warnings():
+            # Once a process is killed, no further job is taken.
+            with catch_warnings(), suppress(BrokenProcessPool):
                 # Python warns of the threads of numerical libraries, which are prepared for it.
                 simplefilter("ignore", DeprecationWarning)
-                futures += [executor.submit(_done, number) for number in range(len(jobs))]
+                for number in range(len(jobs)):
+                    futures.append(executor.submit(_done, number))
         except OSError:
             # Without memory for all of the processes, none of them would get to know that there is nothing to do.
-            for process in active_children():
+            for process in {*active_children()} - others:
                 process.kill()
                 process.join()
         for job, future in zip_longest(jobs, futures):

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
 from functools import partial
 from itertools import islice
 from multiprocessing.synchronize import Barrier
@@ -71,6 +72,21 @@ def test_what_a_process_does_not_finish_is_done_here(ending: Callable[[], object
     assert [number for number, *_ in in_processes(jobs, large=True)] == [*range(9)]
 
 
+def test_a_process_that_is_killed_before_all_jobs_are_known_leaves_them_to_this_one(
+    cores: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    submit = ProcessPoolExecutor.submit
+
+    def waits(executor: ProcessPoolExecutor, done: Callable[[int], object], number: int) -> Future[object]:
+        future = submit(executor, done, number)
+        future.exception()
+        return future
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", waits)
+    jobs = [partial(told_unless_forked, number, partial(os._exit, 1)) for number in range(9)]
+    assert [number for number, *_ in in_processes(jobs, large=True)] == [*range(9)]
+
+
 def test_results_that_cannot_be_sent_are_made_here(cores: int) -> None:
     def not_to_be_pickled(number: int) -> Callable[[], int]:
         return lambda: number
@@ -114,9 +130,15 @@ def test_without_memory_for_all_processes_all_is_done_here(
             forked.append(process)
         return process
 
+    other = multiprocessing.get_context("fork").Process(target=signal.pause, daemon=True)
+    other.start()
     monkeypatch.setattr(os, "fork", fails, raising=False)
     found = list(in_processes([partial(told, number) for number in range(9)], large=True))
     assert [(number, process) for number, _, process in found] == [(number, HERE) for number in range(9)]
+    # Processes of others go on.
+    assert other.is_alive()
+    other.kill()
+    other.join()
     # The interpreter would wait for them when it exits.
     for process in forked:
         with pytest.raises(ChildProcessError):

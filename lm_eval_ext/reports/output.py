@@ -48,7 +48,9 @@ def write(contents: Mapping[Path, bytes]) -> None:
 
 def is_replaced(path: Path) -> bool:
     """Return whether a path is, or will be, a regular file; otherwise it is a stream to write to."""
-    is_open_file = any(path.absolute().is_relative_to(place) for place in OPEN_FILES)
+    # Behind the name of an open file is the file itself, so a link is asked where it leads, not where it ends.
+    names = [path, path.parent / path.readlink()] if path.is_symlink() else [path]
+    is_open_file = any(name.absolute().is_relative_to(place) for name in names for place in OPEN_FILES)
     return not is_open_file and (path.is_file() or not path.exists())
 
 

@@ -145,14 +145,16 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="no /dev/stdout")
-def test_standard_output_redirected_to_a_log_is_appended_to(tmp_path: Path) -> None:
-    log = tmp_path / "log"
+@pytest.mark.parametrize("name", ["/dev/stdout", "link"])
+def test_standard_output_redirected_to_a_log_is_appended_to(name: str, tmp_path: Path) -> None:
+    log, link = tmp_path / "log", tmp_path / "link"
     log.write_bytes(b"before\n")
-    program = "from pathlib import Path; from lm_eval_ext.reports.output import *; write({Path('/dev/stdout'): b'new'})"
+    link.symlink_to("/dev/stdout")
+    program = f"from pathlib import Path; from lm_eval_ext.reports.output import *; write({{Path({name!r}): b'new'}})"
     with log.open("ab") as file:
-        subprocess.run([sys.executable, "-c", program], stdout=file, check=True)
+        subprocess.run([sys.executable, "-c", program], stdout=file, cwd=tmp_path, check=True)
     assert log.read_bytes() == b"before\nnew"
-    assert names(tmp_path) == ["log"]
+    assert names(tmp_path) == ["link", "log"]
 
 
 @pytest.mark.usefixtures("full_disk")

@@ -128,7 +128,7 @@ class PublishedModel:
         """Return the headline of a task or group.
 
         Raises:
-            ReportError: there is no such task or group, or the results have no figure of it.
+            ReportError: there is no such task or group, or the results have no figure of it, or no better direction.
         """
         by_task = {run.task: run for run in self.runs}
         if name not in self.names():
@@ -142,7 +142,9 @@ class PublishedModel:
                 f"{self.id}, {name}: no figure of {metric} in the results; of a group, expected all of its tasks from "
                 "one run of the harness: run the group by its name, or publish its tasks"
             )
-        better, limits = run.headline.higher_is_better is not False, _described(run, metric).range
+        better, limits = run.headline.higher_is_better, _described(run, metric).range
+        if better is None:
+            raise ReportError(f"{self.id}, {name}: the results do not say whether a higher {metric} is better")
         rows = sum(of_task.count for of_task in runs)
         return PublishedScore(name, metric, better, value, error, rows, limits, runs)
 

@@ -128,6 +128,14 @@ def test_a_headline_has_its_own_direction_where_the_metric_has_none(
     assert (headline.metric, headline.value, headline.higher_is_better) == ("refusal", 1.0, False)
 
 
+def test_a_score_of_which_nobody_knows_what_is_better_is_not_published(tmp_path: Path) -> None:
+    tasks = {"quiz": MadeUp(right(3, of=4), metric="length", higher=None)}
+    write_other_run(tmp_path, tasks, groups={"exam": ["quiz"]}, scores={"exam": {"length,none": 0.75}})
+    for name in ("quiz", "exam"):
+        with pytest.raises(ReportError, match=f"owner/one, {name}: the results do not say whether a higher length is"):
+            only(tmp_path).headline(name)
+
+
 def test_a_group_whose_tasks_are_of_two_runs_has_no_figure(tmp_path: Path) -> None:
     groups = {"both": [SST2, SNLI], SST2: [], SNLI: []}
     write_run(tmp_path, {SST2: right(5)}, group_subtasks=groups)
