@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import isnan
 
 from lm_eval_ext.reports.figure import Unit
-from lm_eval_ext.reports.gate.findings import Finding, Outcome
+from lm_eval_ext.reports.gate.findings import GO_ON, Finding, Outcome
 from lm_eval_ext.reports.gate.units import limits_in_words
 from lm_eval_ext.reports.paired import Difference, difference_of
 from lm_eval_ext.reports.wording import MISSING, amount, figure
@@ -25,6 +25,18 @@ IN_SENTENCE = 3
 """The most tasks and groups that a sentence names; the rest are counted."""
 LOST_MOST = 3
 """The most tasks that are listed because they lost most."""
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+"""Numbers that are written as words."""
+PREDICATES: Mapping[str, tuple[str, str]] = {
+    "REGRESSION": ("is a regression", "are regressions"),
+    "DIFFERENT": ("is different", "are different"),
+    "CANNOT TELL": ("cannot be told", "cannot be told"),
+    GO_ON: ("is not decided yet", "are not decided yet"),
+    "INCONCLUSIVE": ("is inconclusive", "are inconclusive"),
+    "NOT WORSE": ("is not worse", "are not worse"),
+    "SAME": ("is the same", "are the same"),
+}
+"""The predicate of a headline with a verdict, and of several headlines."""
 
 
 @dataclass(frozen=True)
@@ -133,21 +145,34 @@ def _undecided(findings: Sequence[Finding], known: Collection[str], passes: str 
     if len(findings) == 1:
         remark = " It is clearly worse, by more or less than is allowed." if worse else ""
         return f"{_with_scores(findings[0], counts=True)} is inconclusive{passes}.{remark}"
-    beginning = f"{len(findings)} headlines are inconclusive{passes}"
+    beginning = f"{_number(len(findings))} headlines are inconclusive{passes}"
     if not worse:
         return f"{beginning}: {named([*map(name_of, findings)], IN_SENTENCE)}."
     names = named([_with_scores(finding, counts=True) for finding in worse], IN_SENTENCE)
-    return f"{beginning}. Clearly worse, by more or less than is allowed: {names}."
+    some = "All" if len(worse) == len(findings) else _number(len(worse)).capitalize()
+    are = "is" if len(worse) == 1 else "are"
+    return f"{beginning}. {some} {are} clearly worse, by more or less than is allowed: {names}."
 
 
 def _counted(findings: Sequence[Finding], outcome: Outcome) -> str:
-    """Return how many findings have which verdict, after a space; empty if there are none."""
+    """Return a sentence on how many findings have which verdict, after a space; empty if there are none."""
     counts = Counter(finding.verdict for finding in findings)
-    parts = {verdict: f"{counts[verdict]} {verdict.lower()}" for verdict in outcome.verdicts if counts[verdict]}
-    inconclusive = {finding.name for finding in findings if finding.verdict == "INCONCLUSIVE"}
-    if worse := inconclusive & outcome.clearly_worse:
-        parts["INCONCLUSIVE"] += f", {len(worse)} of them clearly worse by more or less than is allowed"
-    return f" {'; '.join(parts.values())}." if parts else ""
+    inconclusive = [finding for finding in findings if finding.verdict == "INCONCLUSIVE"]
+    worse = [finding for finding in inconclusive if finding.name in outcome.clearly_worse]
+    parts: list[str] = []
+    for verdict in outcome.verdicts:
+        if count := counts[verdict]:
+            noun = "" if parts else " headline" if count == 1 else " headlines"
+            addition = ""
+            if worse and verdict == "INCONCLUSIVE":
+                addition = f", {_number(len(worse))} of them clearly worse by more or less than is allowed"
+            parts.append(f"{_number(count)}{noun} {PREDICATES[verdict][count > 1]}{addition}")
+    text = "; ".join(parts)
+    return f" {text[0].upper()}{text[1:]}." if text else ""
+
+
+def _number(count: int) -> str:
+    return NUMBERS[count] if count < len(NUMBERS) else str(count)
 
 
 def bound_of(findings: Iterable[Finding]) -> str:

@@ -187,8 +187,8 @@ def test_each_file_says_which_candidate_it_is_about(capsys: Output) -> None:
     assert "| REGRESSION 20.00 | NOT WORSE 0.00 |" in text
     assert text.count("<details>") == text.count("</details>") == 2
     (worse, less) = re.findall(r"<details><summary>(.+)</summary>\n\n\| verdict \|", text)
-    assert worse == f"worse: Do not ship: regression in {SST2} (50.0 → 30.0). 1 not worse."
-    assert less == f"less: Cannot be told: {SNLI} (missing from the candidate). 1 not worse."
+    assert worse == f"worse: Do not ship: regression in {SST2} (50.0 → 30.0). One headline is not worse."
+    assert less == f"less: Cannot be told: {SNLI} (missing from the candidate). One headline is not worse."
     capsys.readouterr()
     assert call(f"{CHECK} --markdown - --against old --", "worse", "less") == 1
     assert capsys.readouterr().out == text

@@ -91,7 +91,7 @@ def test_what_is_clearly_worse_stands_above_a_larger_drop_of_a_few_rows(tmp_path
     assert outcome.clearly_worse == {SST2}
     assert [finding.name for finding in by_harm(outcome.findings, outcome)] == [SST2, SNLI]
     assert decision(outcome) == (
-        "Ship: no regression is shown, but 2 headlines are inconclusive. Clearly worse, by more or less than "
+        "Ship: no regression is shown, but two headlines are inconclusive. One is clearly worse, by more or less than "
         f"is allowed: {SST2} (6.7 → 3.9; 133 answers lost, 77 gained)."
     )
     # Beside a regression, they are counted.
@@ -99,8 +99,8 @@ def test_what_is_clearly_worse_stands_above_a_larger_drop_of_a_few_rows(tmp_path
     both = sides(tmp_path / "with a regression", before, after)
     outcome = check(both, dict.fromkeys(before, 0.02), Criteria(resolution=0.9))
     assert decision(outcome) == (
-        f"Do not ship: regression in {RTE} (90.0 → 30.0). 2 inconclusive, 1 of them clearly worse by more or "
-        "less than is allowed."
+        f"Do not ship: regression in {RTE} (90.0 → 30.0). Two headlines are inconclusive, one of them clearly worse by "
+        "more or less than is allowed."
     )
 
 
@@ -119,12 +119,12 @@ def test_many_tasks_are_decided_by_their_mean(tmp_path: Path) -> None:
     before = dict.fromkeys(tasks, right(40, of=50))
     same = sides(tmp_path, before, before)
     assert decision(check(same, dict.fromkeys(tasks, 0.1))) == (
-        "Ship: the mean of 30 headlines (80.0 → 80.0) is not worse by more than 10 points. 30 not worse."
+        "Ship: the mean of 30 headlines (80.0 → 80.0) is not worse by more than 10 points. 30 headlines are not worse."
     )
     # Fifty rows with as many answers each do not show it within two points.
     assert decision(check(same, dict.fromkeys(tasks, 0.02))) == (
         "Ship: no regression is shown, but the mean of 30 headlines (80.0 → 80.0; 0 answers lost, 0 gained) is "
-        "inconclusive. 30 inconclusive."
+        "inconclusive. 30 headlines are inconclusive."
     )
     lost = check(sides(tmp_path / "lost", before, dict.fromkeys(tasks, right(30, of=50))), dict.fromkeys(tasks, 0.02))
     assert decision(lost).startswith("Do not ship: regression in the mean of 30 headlines (80.0 → 60.0), ")
@@ -136,7 +136,7 @@ def test_a_look_says_what_is_next(tmp_path: Path) -> None:
         look = Look(1, parts_of(both.before, 4))
         return decision(check(look.restrict(both, [SST2]), {SST2: 0.02}, Criteria(look=look)))
 
-    assert at_first(tmp_path / "same", 1.0) == "Go on: evaluate part 2 of 4. 1 go on."
+    assert at_first(tmp_path / "same", 1.0) == "Go on: evaluate part 2 of 4. One headline is not decided yet."
     assert at_first(tmp_path / "lost", 0.0) == (
         f"Do not ship: regression in {SST2} (100.0 → 0.0). It is decided: the other parts need not be evaluated."
     )

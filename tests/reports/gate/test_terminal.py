@@ -69,7 +69,8 @@ def test_a_check_starts_with_the_decision_and_the_tasks_that_lost_most(capsys: O
     lines = printed(capsys, "check worse --against old --max-drop 0.005")
     decision, lost, table, *_ = "\n".join(lines).split("\n\n")
     assert decision.replace("\n", " ") == (
-        f"Do not ship: regression in level (90.0 → 85.0), mostly {SST2} (70 of 80 lost answers). 1 inconclusive."
+        f"Do not ship: regression in level (90.0 → 85.0), mostly {SST2} (70 of 80 lost answers). One headline is "
+        "inconclusive."
     )
     # 70, 10 and 2 answers.
     head, *names = lost.splitlines()
@@ -164,7 +165,7 @@ def test_several_candidates_each_have_a_decision(capsys: Output) -> None:
     assert lines[0] == "Cannot be told: less. Ship: worse, same."
     assert lines[2].split() == ["worse", "same", "less"]
     said = " ".join("\n".join(lines).split())
-    assert f"less: Cannot be told: {LONG} (no rows were evaluated in the candidate). 1 " in said
+    assert f"less: Cannot be told: {LONG} (no rows were evaluated in the candidate). One headline is" in said
     assert "same: Ship: none of 2 headlines is worse by more than 20 points." in said
 
 
