@@ -174,12 +174,11 @@ def details_of(answer: Answer, beside: Answer | None) -> Mapping[str, str]:
         return {metric.replace("_", " "): f"{100 * line[metric]:.1f} %" for metric in OF_REPORT if metric in line}
     ids: list[str] = line["doc"]["instruction_id_list"]
     judged, reason = _judged(line)
-    details = {"instructions": str(len(ids))}
-    if judged:
-        details |= {"not followed (strict)": _named(ids, [verdict["strict"] for verdict in judged])}
-        details |= by_instruction(judged)
-    else:
+    missed = _named(ids, [verdict["strict"] for verdict in judged]) if judged else _missed(answer.run, line)
+    details = {"instructions": str(len(ids)), "not followed (strict)": missed, **by_instruction(judged)}
+    if reason:
         details["each instruction"] = reason
+    if not judged:
         details["verdicts"] = ", ".join(
             f"{kind}: {'all followed' if line[f'prompt_level_{kind}_acc'] else 'not all'}"
             for kind in VERDICT_KINDS
@@ -209,7 +208,7 @@ def _judged(line: Line) -> tuple[list[Mapping[str, Any]], str]:
             "repaired": response.follows(instructions, "repaired"),
         }
     except UNREADABLE:
-        return [], "unknown: the samples lack what the checkers need"
+        return [], ""
     except (MissingDataError, OSError) as error:
         return [], f"cannot be judged here: {error}"
     recorded = (line.get(f"inst_level_{kind}_acc", nan) for kind in verdicts_by_kind)
@@ -222,6 +221,17 @@ def _judged(line: Line) -> tuple[list[Mapping[str, Any]], str]:
         }
         for index, instruction in enumerate(instructions)
     ], ""
+
+
+def _missed(run: TaskRun, line: Line) -> str:
+    """Return the types of instructions that are not followed, with how many of them, according to the scores."""
+    missed = {metric: line[metric][1] - line[metric][0] for metric in type_metrics(run)}
+    broken = [
+        f"{type_name(metric)} ({count} times)" if count > 1 else type_name(metric)
+        for metric, count in missed.items()
+        if count
+    ]
+    return ", ".join(broken) or ("none" if missed else "unknown")
 
 
 def _named(ids: list[str], verdicts: list[bool | None]) -> str:

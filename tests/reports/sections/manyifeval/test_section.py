@@ -668,7 +668,7 @@ def test_a_lost_instruction_is_named_with_the_previously_followed_ones(tmp_path:
     assert (example.task, example.prompt, example.answer) == (N03, "Prompt 7", "Answer 7")
     assert dict(example.facts) == {
         "instructions": "3",
-        "each instruction": "unknown: the samples lack what the checkers need",
+        "not followed (strict)": "startend quotation, keywords existence",
         "verdicts": "strict: not all, loose: not all, repaired: not all",
         f"followed in {N02}": "punctuation no comma, startend quotation",
     }
