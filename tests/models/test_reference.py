@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import pytest
 from lm_eval.api.instance import Instance
@@ -62,7 +63,7 @@ def test_an_unknown_policy_is_an_error_with_the_task_and_its_policies() -> None:
         ReferenceLM("rival").generate_until([request(ANSWERS)])
 
 
-SPECIAL = {
+SPECIAL: Mapping[str, Sequence[tuple[str, Mapping[str, Any]]]] = {
     "verbalizer": [(OF_FAMILY["verbalizer"], {"paraphrases": 2})],
     "manyifeval": [
         ("manyifeval_cousins_n02", {}),

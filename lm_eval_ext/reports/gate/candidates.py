@@ -140,6 +140,8 @@ def text(checked: Sequence[Described], *, everything: bool = False, k: int | Non
     yield ""
     yield f"baseline: {checked[0].titles[0]}"
     yield from max((list(check_reading(outcome)) for outcome in outcomes), key=len)
+    if any(finding.above for outcome in outcomes for finding in outcome.findings):
+        yield reading("floors elsewhere")
     yield reading("each by itself")
 
 

@@ -241,9 +241,10 @@ def _suite(described: Described) -> ElementTree.Element:
     of_suite = {"skipped": skipped, "time": "0", "hostname": "localhost"}
     name = f"lm-eval-ext check: {_clean(described.name)}" if described.name else "lm-eval-ext check"
     suite = ElementTree.Element("testsuite", {"name": name, **totals, **of_suite})
-    properties = ElementTree.SubElement(suite, "properties")
-    for side, title in zip(NAMES, described.titles, strict=True):
-        ElementTree.SubElement(properties, "property", {"name": side, "value": _clean(title)})
+    if any(described.titles):
+        properties = ElementTree.SubElement(suite, "properties")
+        for side, title in zip(NAMES, described.titles, strict=True):
+            ElementTree.SubElement(properties, "property", {"name": side, "value": _clean(title)})
     for finding, element in zip(outcome.findings, elements, strict=True):
         of_class = ".".join(filter(None, (described.name, finding.family or "unknown")))
         names = {"classname": _clean(of_class), "name": _clean(finding.name)}

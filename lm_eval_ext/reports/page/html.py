@@ -150,8 +150,9 @@ def split_constant(panels: Sequence[Panel]) -> tuple[list[Panel], list[str]]:
         ends = [end for estimate in known for end in (estimate.low, estimate.high) if not isnan(end)]
         # With the ends of all intervals.
         value = with_unit(replace(known[0], low=min(ends, default=nan), high=max(ends, default=nan)), unit)
-        # What has the name of the axis says nothing more.
-        names = "; ".join(panel.title for panel in alike if panel.title not in ("", axis))
+        # What has the name of the axis says nothing more, and where nothing else is drawn, no name does.
+        tells = drawn or len(by_value) > 1
+        names = "; ".join(panel.title for panel in alike if tells and panel.title not in ("", axis))
         words.append(f"{names}: {axis} {value} everywhere".removeprefix(": "))
     return drawn, words
 

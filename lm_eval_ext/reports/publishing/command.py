@@ -23,6 +23,7 @@ from lm_eval_ext.reports.publishing.published import (
 from lm_eval_ext.reports.wording import one_line
 from lm_eval_ext.results import PLACES
 from lm_eval_ext.results.files import files_at
+from lm_eval_ext.results.issue import named
 from lm_eval_ext.results.load import GivenName
 from lm_eval_ext.results.places import opened
 
@@ -103,8 +104,9 @@ def _export(options: argparse.Namespace) -> int:
             written = hub_eval_results(models, benchmarks, options.source_url)
         contents = {options.output / path: content for path, content in written.items()}
     for model in models:
-        for remark in remarks_on(model.runs):
-            print(f"lm-eval-ext: warning: {model.id}: {remark}; the files say so", file=sys.stderr)
+        for remark, lacking in remarks_on(model.runs).items():
+            tasks = named(sorted(run.name for run in lacking))
+            print(f"lm-eval-ext: warning: {model.id}: {remark}; the files say so: {tasks}", file=sys.stderr)
         if options.format == EVERY_EVAL_EVER and (numbers := list(model.left_out())):
             print(
                 f"lm-eval-ext: warning: {model.id}: left out, because it is not a score: "

@@ -186,14 +186,19 @@ def published(
     return tuple(published_model for _, (_, published_model) in sorted(models.items())), all_runs
 
 
-def remarks_on(runs: Sequence[TaskRun]) -> list[str]:
-    """Return what is missing behind the figures of runs: rows, answers, or parts of prompts."""
-    remarks = [f"{option}: only some of the rows" for option in sorted({run.left_out_by for run in runs} - {""})]
+def remarks_on(runs: Sequence[TaskRun]) -> dict[str, list[TaskRun]]:
+    """Return what is missing behind figures, rows, answers or parts of prompts, each with the runs that lack it."""
+    remarks = {
+        f"{option}: only some of the rows": [run for run in runs if run.left_out_by == option]
+        for option in sorted({run.left_out_by for run in runs} - {""})
+    }
     if missing := sum(missing_answers(run.file).get(run.task, 0) for run in runs):
-        remarks.append(f"{missing} answers were not recorded and count as empty")
+        lacking = [run for run in runs if missing_answers(run.file).get(run.task)]
+        remarks[f"{missing} answers were not recorded and count as empty"] = lacking
     if truncated := sum(run.count * truncated_prompts(run) for run in runs):
         share = 100 * truncated / sum(run.count for run in runs)
-        remarks.append(f"the context had no room for the beginning of {share:.1f} % of the prompts")
+        lacking = [run for run in runs if truncated_prompts(run)]
+        remarks[f"the context had no room for the beginning of {share:.1f} % of the prompts"] = lacking
     return remarks
 
 

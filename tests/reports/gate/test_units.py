@@ -290,7 +290,7 @@ def test_a_warning_about_a_group_names_the_affected_tasks(tmp_path: Path) -> Non
     samples = next(run for run in both.after.counting if run.task == SNLI).samples_path
     samples.write_text(samples.read_text(encoding="utf-8") + "{", encoding="utf-8")
     (warning,) = told(sides_in(tmp_path).take("all"))["warning"]
-    assert warning.startswith(f"{samples}: skipped line ")
+    assert warning.startswith(f"{samples}: skipped line 101 (truncated or not JSON)")
     assert warning.endswith(f"({SNLI})")
 
 

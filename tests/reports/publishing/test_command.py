@@ -111,7 +111,7 @@ def test_a_run_of_some_rows_says_so_everywhere(
         content["config"]["limit"] = limit
         content["n-samples"][SST2]["original"] += 1
     assert notes(run).endswith(f"{option}: only some of the rows")
-    assert f"warning: a/b: {option}: only some of the rows; the files say so\n" in capsys.readouterr().err
+    assert f"warning: a/b: {option}: only some of the rows; the files say so: {SST2}\n" in capsys.readouterr().err
 
 
 def test_prompts_that_were_cut_off_and_missing_answers_are_said_everywhere(
@@ -126,7 +126,7 @@ def test_prompts_that_were_cut_off_and_missing_answers_are_said_everywhere(
     )
     assert notes(run).endswith("; " + "; ".join(remarks))
     said = capsys.readouterr().err
-    assert all(f"warning: a/b: {remark}; the files say so\n" in said for remark in remarks)
+    assert all(f"warning: a/b: {remark}; the files say so: {SST2}\n" in said for remark in remarks)
 
 
 def test_a_score_that_is_no_number_is_left_out_and_named(

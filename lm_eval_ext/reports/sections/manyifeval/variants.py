@@ -137,7 +137,9 @@ def wordings(study: Study) -> Iterator[Figure]:
             continue
         worded.sort(key=lambda pair: (pair[0].value, pair[1]))
         names = {wording: f"{wording[0].replace('_', ' ')}, wording {wording[1]}" for _, wording in worded}
-        issues.append(note(f"{model}: {len(worded)} wordings compared at once"))
+        clear = [names[wording] for change, wording in worded if change.high < 0]
+        costs = f"costs something in {named(clear, 3)}" if clear else "is not shown to cost anything"
+        issues.append(note(f"{model}: the wording {costs}; {len(worded)} wordings compared at once"))
         for change, wording in worded[:WORST]:
             lines[model, names[wording], texts[wording]] = {"accuracy": values[wording], less: change}
     if lines:

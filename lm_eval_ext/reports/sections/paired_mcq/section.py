@@ -88,6 +88,10 @@ def _issues(runs: Sequence[TaskRun]) -> Iterator[Issue]:
     paired = [run for run in runs if run.metadata["paired"]]
     if unknown := sorted({f"{run.task} ({run.reader})" for run in paired if run.rows is not None and not doubts(run)}):
         yield note(f"How sure the reader is of a text is not shown, because the samples do not say: {named(unknown)}.")
+    if not paired:
+        yield note(
+            "No first-token probabilities were requested (text_mcq tasks), so only the texts' answers are shown."
+        )
 
 
 def _mismatch(results: Measured) -> Figure | None:
