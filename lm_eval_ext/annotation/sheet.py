@@ -90,13 +90,17 @@ def read_sheet(path: Path, columns: Collection[str]) -> list[dict[str, str]]:
     lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     # A response may go on and on.
     most = csv.field_size_limit(len(text))
+    begun, sheet_rows = 1, []
     try:
-        names, *lines_below = [[_GUARD.sub(r"\1", cell) for cell in cells] for cells in lines] or [[]]
+        for cells in lines:
+            sheet_rows.append([_GUARD.sub(r"\1", cell) for cell in cells])
+            begun = lines.line_num + 1
     except csv.Error as error:
-        remedy = "correct the quotation marks up to there, or get the whole file"
-        raise RowsError(f"{path}, line {lines.line_num}: not CSV: {error}; {remedy}") from error
+        remedy = "correct the quotation marks of the row that begins there, or get the whole file"
+        raise RowsError(f"{path}, line {begun}: not CSV: {error}; {remedy}") from error
     finally:
         csv.field_size_limit(most)
+    names, *lines_below = sheet_rows or [[]]
     for column in columns:
         if column not in names:
             expected = f"expected {', '.join(columns)}; found {', '.join(names)}"

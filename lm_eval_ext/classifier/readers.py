@@ -76,8 +76,9 @@ def require(name: str) -> None:
         raise unavailable(f"no reader {name!r}: expected {EXPECTED}")
     require_libraries()
     if not is_causal(name):
+        folder = None if name in NAMES else _adapter(origin)
         try:
-            encoder.require(None if name in NAMES else _adapter(origin))
+            encoder.require(folder)
         except ReaderError as error:
             raise unavailable(str(error)) from error
         return

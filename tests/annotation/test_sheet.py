@@ -115,7 +115,7 @@ def test_a_sheet_that_cannot_be_written_is_named(name: str, complaint: str, tmp_
         ("a.csv", b"id,label\n1,x,y\n", "row 1: 3 cells under 2 columns"),
         ("a.csv", "id,label\n1,é\n".encode("latin-1"), "not in UTF-8; save it as “CSV UTF-8”"),
         ("a.csv", b'id,label\n1,"x"y\n', "line 2: not CSV: ',' expected after"),
-        ("a.csv", b'id,label\n1,x\n2,"first\nsecond', "line 4: not CSV: unexpected end of data; correct the quotation"),
+        ("a.csv", b'id,label\n1,x\n2,"first\nsecond', "line 3: not CSV: unexpected end of data; correct the quotation"),
         ("a.csv", b'id,label\n1,x\n2,"y"z\n', "line 3: not CSV: ',' expected after '\"'; correct the quotation marks"),
         ("a.txt", b"", r"expected a file that ends in \.csv"),
     ],

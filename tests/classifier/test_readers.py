@@ -11,7 +11,7 @@ import pytest
 
 from lm_eval_ext.classifier.availability import RULES_ONLY, ReaderError, Runtime, file_of
 from lm_eval_ext.classifier.causal.reader import causal_reader
-from lm_eval_ext.classifier.encoder.weights import EMBEDDED
+from lm_eval_ext.classifier.encoder.weights import DESCRIPTION, EMBEDDED
 from lm_eval_ext.classifier.readers import LLM, reader, require
 from lm_eval_ext.classifier.reading import Answer, Option, Reading
 from lm_eval_ext.training.run import LIBRARIES
@@ -110,6 +110,23 @@ def test_an_encoders_adapter_on_the_hub_is_downloaded(tmp_path: Path, monkeypatc
     require("owner/adapter")
     (reading,) = reader("owner/adapter")([Answer("Whatever is brewed from beans, I suppose.", TEA.options)])
     assert reading.certainty > 0
+
+
+def test_the_way_without_a_model_is_named_once_where_the_hub_stops_answering(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors = pytest.importorskip("huggingface_hub.errors")
+
+    def download(_: str, name: str, revision: str | None) -> str:
+        if name != DESCRIPTION:
+            raise errors.LocalEntryNotFoundError(f"no connection, {revision}")
+        return str(shutil.copy(EMBEDDED[0] / name, tmp_path))
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    with pytest.raises(ReaderError) as raised:
+        require("owner/adapter")
+    assert str(raised.value).count(RULES_ONLY) == 1
 
 
 def test_a_hub_that_does_not_answer_has_not_said_that_there_is_no_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,6 +139,9 @@ def _tab_separated(path: Path) -> Table:
             f"{path}: not a tab-separated file in UTF-8 ({error}); a field with a quotation mark must be in quotation "
             "marks, with those inside of it doubled"
         ) from error
+    if len(columns) < 2:
+        header = ", ".join(columns) or "nothing"
+        raise RowsError(f"{path}: expected a tab-separated file with question and options; found {header}")
     if not rows:
         raise RowsError(f"{path}: no rows")
     for number, row in enumerate(rows, start=1):
