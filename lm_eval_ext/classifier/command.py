@@ -63,6 +63,14 @@ def add_train_to(train: argparse.ArgumentParser) -> None:
         default=[],
         help="hold out only rows of these models (the field model of DATA), and train on none of theirs",
     )
+    train.add_argument(
+        "--evaluate-on",
+        metavar="FILE.jsonl",
+        nargs="+",
+        type=Path,
+        default=[],
+        help="labeled rows that are not trained on, on which the model card reports scores, too",
+    )
     train.set_defaults(run=_train)
 
 
@@ -81,8 +89,13 @@ def _train(options: argparse.Namespace) -> int:
     from lm_eval_ext.classifier.causal.trainee import train_causal, trainable  # noqa: PLC0415 # torch
     from lm_eval_ext.classifier.encoder.trainee import train_encoder  # noqa: PLC0415 # torch
 
-    files = [division.from_file(path) for path in options.data]
-    divided = division.divide(files, options.held_out, options.held_out_models, options.seed)
+    divided = division.divide(
+        [division.from_file(path) for path in options.data],
+        [division.from_file(path) for path in options.evaluate_on],
+        options.held_out,
+        options.held_out_models,
+        options.seed,
+    )
     if options.samples is not None:
         # Rows that a causal model cannot be trained on would not count.
         usable = trainable(divided.taught) if options.mode == "causal" else divided.taught

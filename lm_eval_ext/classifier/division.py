@@ -47,28 +47,37 @@ class Division:
         taught: the rows of these files that are used for training.
         held_out: the rows of these files to evaluate and calibrate on.
         models: the models whose rows alone are held out, if any.
+        measured: labeled rows that are used for evaluation only.
     """
 
     files: Sequence[Data]
     taught: Sequence[Labelled]
     held_out: Sequence[Labelled]
     models: Sequence[str]
+    measured: Sequence[Data]
 
 
-def divide(files: Sequence[Data], share: float, models: Sequence[str], seed: int) -> Division:
+def divide(files: Sequence[Data], measured: Sequence[Data], share: float, models: Sequence[str], seed: int) -> Division:
     """Split the rows of files by question, by model or by both.
 
     Args:
         files: labeled rows, at least one file.
+        measured: rows for evaluation only.
         share: the fraction of the files' questions to hold out.
         models: models to hold out, possibly none. If there are some, rows to train on are of other models, and those
             held out are of these; unless the share is 0, they are about other questions, too.
         seed: the seed of the split.
 
     Raises:
-        RowsError: a model has no rows; no rows are left for training or, unless nothing is to be held out, none are
-            left for evaluation.
+        RowsError: a model has no rows; no rows are left for training or, unless nothing is to be held out, none of the
+            files' rows are left for evaluation; or a file meant for evaluation only is also used for training.
     """
+    known = {data.sha256 for data in files}
+    for data in measured:
+        if data.sha256 in known:
+            raise RowsError(
+                f"--evaluate-on {data.name}: its rows are also used for training; use --held-out to hold some out"
+            )
     rows = [row for data in files for row in data.rows]
     has_rows = {row.model for row in rows}
     for model in models:
@@ -84,7 +93,7 @@ def divide(files: Sequence[Data], share: float, models: Sequence[str], seed: int
             f"--held-out {share} of {questions(rows)} questions{with_models} leaves {len(taught)} rows to train on and "
             f"{len(held_out)} to evaluate on; choose another fraction{' or other models' if models else ''}"
         )
-    return Division(files, taught, held_out, models)
+    return Division(files, taught, held_out, models, measured)
 
 
 def sample(rows: Sequence[Labelled], count: int, seed: int) -> list[Labelled]:
@@ -134,10 +143,20 @@ def card(  # noqa: PLR0913 # everything that describes a training run
     """
     # What training recorded next to the adapter.
     recorded = folder / (weights.DESCRIPTION if mode == "encoder" else RECORD)
-    scores = "No rows were held out."
-    if rows := division.held_out:
-        read = {name: readings(reader, rows, name) for name, reader in named_readers.items()}
-        scores = f"Evaluated on the held-out rows.\n\n{as_markdown(evaluate(rows, read))}".removesuffix("\n")
+    scores = []
+    if division.held_out:
+        scores.append(f"Evaluated on the held-out rows.\n\n{_tables(named_readers, division.held_out)}")
+    known, taught = {question_key(row) for row in division.taught}, {*division.taught}
+    for data in division.measured:
+        # Rows of one question are alike.
+        shared = sum(question_key(row) in known for row in data.rows)
+        used = sum(row in taught for row in data.rows)
+        of_rows = f"{used} of its rows were" if used else "None of its rows were"
+        scores.append(
+            f"Evaluated on {data.name} (SHA-256 `{data.sha256}`). {of_rows} used for training; {shared} of its "
+            f"{len(data.rows)} rows are about questions in the training data.\n\n"
+            f"{_tables(named_readers, data.rows)}"
+        )
     return CARD.format(
         mode=mode,
         recipe=recipe,
@@ -145,14 +164,14 @@ def card(  # noqa: PLR0913 # everything that describes a training run
         share=share,
         models=f", models held out: {', '.join(division.models)}" if division.models else "",
         taught=len(division.taught),
-        taught_questions=questions(division.taught),
+        taught_questions=len(known),
         held_out=len(division.held_out),
         held_out_questions=questions(division.held_out),
         base=_base(folder),
         packages=", ".join(f"{package} {version}" for package, version in versions().items()),
         recorded=recorded,
         record=recorded.read_text(encoding="utf-8").strip(),
-        scores=scores,
+        scores="\n".join(scores).removesuffix("\n") or "No rows were held out.",
     )
 
 
@@ -167,3 +186,7 @@ def _base(folder: Path) -> str:
     for path in sorted(Path(base).glob("*.safetensors")) if local else ():
         text += f"\n- base weights {path.name}: SHA-256 `{weights.sha256(path)}`"
     return text
+
+
+def _tables(named_readers: Mapping[str, Reader], rows: Sequence[Labelled]) -> str:
+    return as_markdown(evaluate(rows, {name: readings(reader, rows, name) for name, reader in named_readers.items()}))

@@ -53,15 +53,14 @@ def of_models(issues: Iterable[Issue], models: Collection[str]) -> tuple[Issue, 
         issues: those about a model begin with its name and a colon.
         models: the names.
     """
-    said: dict[Issue, list[str]] = {}
+    said: dict[tuple[Issue, bool], list[str]] = {}
     for issue in dict.fromkeys(issues):
         model, colon, text = issue.text.partition(": ")
-        if colon and model in models:
-            said.setdefault(replace(issue, text=text), []).append(model)
-        else:
-            said[issue] = []
+        is_of_model = bool(colon) and model in models
+        said.setdefault((replace(issue, text=text) if is_of_model else issue, is_of_model), []).append(model)
     return tuple(
-        replace(issue, text=f"{named(names)}: {issue.text}") if names else issue for issue, names in said.items()
+        replace(issue, text=f"{named(names)}: {issue.text}") if is_of_model else issue
+        for (issue, is_of_model), names in said.items()
     )
 
 

@@ -32,7 +32,7 @@ CAUSAL_LORA: Mapping[str, Any] = {"task_type": "CAUSAL_LM", "target_modules": "a
 
 @contextmanager
 def seeded(seed: int, device: str) -> Iterator[None]:
-    """Seed torch's generators within the context, those of the CPU and of the device, and restore them afterwards."""
+    """Seed torch's generators within the context, and restore those of the CPU and of the device afterwards."""
     gpus = [device] if torch.device(device).type == "cuda" else []
     with torch.random.fork_rng(devices=gpus):
         torch.manual_seed(seed)

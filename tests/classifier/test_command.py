@@ -213,18 +213,27 @@ def test_an_encoder_adapter_is_trained_evaluated_and_described(
     assert [json.loads(line)["reading"] for line in capsys.readouterr().out.splitlines()] == ["A", "B"] * 10
 
 
-def test_models_are_held_out(base_encoder: Path, tmp_path: Path) -> None:
+def test_models_are_held_out_and_other_files_evaluated_on(base_encoder: Path, tmp_path: Path) -> None:
     data = write(tmp_path / "rows.jsonl", *labelled_rows(20))
+    known = write(tmp_path / "known.jsonl", *labelled_rows(4))
+    new = write(tmp_path / "new.jsonl", *(row | {"question": "Which one?"} for row in labelled_rows(6)))
     output = tmp_path / "adapter"
-    card = trained(output, data, "--held-out-models", "large", "--held-out", "0", "--epochs", "1")
+    options = ("--held-out-models", "large", "--held-out", "0", "--epochs", "1", "--evaluate-on", known, new)
+    card = trained(output, data, *options)
     digest = hashlib.sha256(data.read_bytes()).hexdigest()
     assert (
         f"| File | Rows | SHA-256 |\n| --- | --- | --- |\n| rows.jsonl | 20 | `{digest}` |\n\n"
         "Split by question (seed 0, share 0.0, models held out: large): trained on 10 rows of 10 questions; "
         "held out 10 rows of 10 questions.\n"
     ) in card
-    _, _, after = card.partition("Evaluated on the held-out rows.\n\n")
-    assert re.match(r"### Rows: label is one option\n\n.*\n.*\n\| string_match        \| 10 ", after)
+    # Of the four questions of the first file, two were asked of the model that was trained on.
+    for path, count, shared, used in ((known, 4, 2, "2"), (new, 6, 0, "None")):
+        digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        _, _, after = card.partition(
+            f"Evaluated on {path.name} (SHA-256 `{digest}`). {used} of its rows were used for training; {shared} of "
+            f"its {count} rows are about questions in the training data.\n\n"
+        )
+        assert re.match(rf"### Rows: label is one option\n\n.*\n.*\n\| string_match        \| {count} ", after)
     assert "base_model:" not in card  # it is ours, not PEFT's
     # The folder can be given away: nothing in it says where it was made.
     for file in output.iterdir():
@@ -238,7 +247,7 @@ def test_neither_the_models_nor_the_questions_that_are_held_out_are_trained_on()
         for model in ("small", "large", "other")
         for number in range(10)
     ]
-    divided = division.divide([division.Data("rows", "", rows)], 0.2, ["large", "other"], seed=0)
+    divided = division.divide([division.Data("rows", "", rows)], [], 0.2, ["large", "other"], seed=0)
     assert (len(divided.taught), len(divided.held_out)) == (8, 4)
     assert {row.model for row in divided.taught} == {"small"}
     assert {row.model for row in divided.held_out} == {"large", "other"}
