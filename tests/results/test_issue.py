@@ -17,6 +17,11 @@ def test_issues_of_different_severity_or_words_stay_apart() -> None:
     assert of_models(issues, MODELS) == issues
 
 
+def test_what_is_said_of_no_model_stays_beside_the_same_words_about_one() -> None:
+    issues = (warning("a: cut off"), warning("cut off"))
+    assert of_models(issues, MODELS) == issues
+
+
 def test_issues_that_differ_in_their_numbers_stay_apart() -> None:
     issues = (warning("a: 3.5 % cut off"), warning("b: 40 % cut off"), warning("a: 40 % empty"))
     assert of_models((*issues, issues[0]), MODELS) == issues

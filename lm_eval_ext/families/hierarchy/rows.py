@@ -16,7 +16,7 @@ from typing import Any
 from lm_eval_ext.families.hierarchy.schema import ARMS, Place, Side
 from lm_eval_ext.families.instructions import lines_of
 from lm_eval_ext.families.instructions.compose import Level, keywords, without
-from lm_eval_ext.families.instructions.kinds import Arguments, Draws
+from lm_eval_ext.families.instructions.kinds import Draws
 from lm_eval_ext.families.instructions.writer import respond
 from lm_eval_ext.families.manyifeval.rows import bare_task_prompts
 from lm_eval_ext.metadata import digest, seeded_generator
@@ -57,13 +57,13 @@ class Rivals:
     Attributes:
         name: what identifies the pair.
         group: what the two are about.
-        first, second: the id of each, and what its arguments are drawn from.
+        first, second: the id of each, and what its arguments are drawn from (``kinds.Arguments``).
     """
 
     name: str
     group: str
-    first: tuple[str, Arguments]
-    second: tuple[str, Arguments]
+    first: Sequence[Any]
+    second: Sequence[Any]
 
     def drawn(self, level: float, words: Sequence[str]) -> tuple[Checker, Checker]:
         """Return both instructions with their arguments.
@@ -81,10 +81,7 @@ class Rivals:
 
 @cache
 def rivals() -> tuple[Rivals, ...]:
-    """Return the pairs.
-
-    In the file, an instruction is a list of its id and what its arguments are drawn from (``kinds.Arguments``).
-    """
+    """Return the pairs."""
     return tuple(Rivals(**json.loads(line)) for line in lines_of(__package__, "rivals.jsonl"))
 
 
