@@ -102,7 +102,8 @@ class NumberHighlightedSections(Checker):
 
     Faithful: any text but white space between two asterisks on a line, where the asterisk of a bullet or a product
     (``2*3*4``) counts, too. It counts once in ``*text*`` and ``**text**``, twice in ``***text***``. An asterisk ends a
-    highlight or begins one, so ``*a*b*`` has one, and so has ``**a *b* c**``.
+    highlight or begins one, so ``*a*b*`` has one, and so has ``**a *b* c**``; two beside each other enclose nothing, so
+    ``**a*`` has none.
     Repaired: Markdown emphasis, with asterisks or underscores that touch the enclosed text. It may span lines, but not
     a blank one; nested emphasis counts by itself; code and escaped marks do not count.
     """
