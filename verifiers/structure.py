@@ -52,9 +52,9 @@ def count_outer_items(lines: Iterable[str]) -> int:
     Numbered items count only if there are no other outer items. A mark that touches its text makes an item if the line
     before or after it begins with the same mark.
     """
-    first, *others = divide_code(lines)[0] or [""]
+    rows = [line.expandtabs(4) for line in divide_code(lines)[0] if line.strip()]
     # A response in quotation marks may begin with an item.
-    rows = [row for row in (first.lstrip(_OPENING_QUOTES), *(line.expandtabs(4) for line in others)) if row.strip()]
+    rows[:1] = [row.lstrip(_OPENING_QUOTES) for row in rows[:1]]
     items = [None if _BREAK.fullmatch(row) else _ITEM.match(row) or _TOUCHING.match(row) for row in rows]
     marks = [None, *(item["bullet"] if item else None for item in items), None]
     bullets = numbers = 0

@@ -306,9 +306,11 @@ def download(data: Data, target: Path) -> None:
 
 # Possible sentence ends: Punkt breaks nowhere else.
 _POSSIBLE_END = re.compile(r"[.?!](?=\W)")
-# Possible sentence ends before text that certainly begins a sentence. Four separators are white space to ``re`` alone.
-_CERTAIN_END = re.compile(r"[.?!](?=[^\S\x1c-\x1f]+[\"“]?[A-Za-z0-9*#(\[-])")
-_PLAIN_CONTEXT = re.compile(r"([A-Za-z]{2,})[.?!]\s+[^\s.]\S*")
+# Possible sentence ends before text that certainly begins a sentence. Where Punkt looks for the word before the next
+# possible end, only white space of ASCII divides words: with any other, such as a no-break space, it passes over one.
+_CERTAIN_END = re.compile(r"[.?!](?=[ \t\n\r\f\v]+[\"“]?[A-Za-z0-9*#(\[-])")
+# Four separators are white space to ``re`` alone.
+_PLAIN_CONTEXT = re.compile(r"([A-Za-z]{2,})[.?!][^\S\x1c-\x1f]+[^\s.]\S*")
 _OPENING = '([*"“'
 _LONGEST = 40
 """Characters before an end in which its word is searched for; a longer word is not an abbreviation."""

@@ -118,6 +118,13 @@ SENTENCES = (
     *("Mr. Smith paid. He left.", "e.g. this, i.e. that.", "He lives in the U.S. He is old.", "One.Two."),
     *('"One." Two.', "One.\nTwo.", "…", "...", "1. a\n2. b"),
     *("Korea rose.\x1c The end", "Korea rose.\x1c \n\nThe end", "Korea rose. \x1fThe end", "Korea\x1crose. The end"),
+    # No-break spaces, which divide no words where Punkt looks for the word before an end.
+    *(
+        "One.\u00a0Two.\u00a0Three.",
+        "It\u00a0rains.\u00a0We\u00a0go.\u00a0He\u00a0stays",
+        "One.\u202fTwo is. Three.\u3000Four.",
+    ),
+    "Hello?\x1cit's...;",
 )
 
 

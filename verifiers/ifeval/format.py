@@ -17,7 +17,8 @@ _IFEVAL_DASH = re.compile(r"^[^\S\n]*-.*$", re.MULTILINE)
 _IFEVAL_HIGHLIGHT = re.compile(r"\*[^\n*]*\*")
 _IFEVAL_DOUBLE_HIGHLIGHT = re.compile(r"\*\*[^\n*]*\*\*")
 _TITLE = re.compile(r"<<(.+?)>>(?!>)")
-_NUMBER = r"(?:\d+|(?!X\b)[IVX]+(?=[*_ \t]*(?:[:.)–—-]|$))|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
+_ROMAN = r"(?!X\b)[IVX]+(?=(?:[^\S\n]|[*_])*(?:[:.)–—-]|$))"
+_NUMBER = rf"(?:\d+|{_ROMAN}|(?:one|two|three|four|five|six|seven|eight|nine|ten)\b)"
 OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
 _BRACKETS = re.compile(r"\[[^\]]*\]")
 # Excludes an index (arr[i]), a link and a list of quoted words.
@@ -151,7 +152,7 @@ class MultipleSections(Checker):
         # Matches white space on the same line only: including that of blank lines above gives the same count in
         # quadratic time. The text before the number is matched once, inside a lookahead, which never backtracks: in a
         # run of marks such as "####", every shorter match would end at the same place.
-        before = rf"(?=(?P<before>(?:[^\w\n]|_)*{re.escape(self.section_spliter)}[*_:# \t-]*))(?P=before)"
+        before = rf"(?=(?P<before>(?:[^\w\n]|_)*{re.escape(self.section_spliter)}(?:[^\S\n]|[*_:#-])*))(?P=before)"
         start = re.compile(rf"^(?:[^\S\n]*\d{{1,3}}[.)])?{before}{_NUMBER}", re.IGNORECASE | re.MULTILINE)
         return sum(1 for _ in start.finditer(text.raw)) >= self.num_sections
 

@@ -10,7 +10,7 @@ from lm_eval_ext.verifiers.text import Text, fold, has_word
 
 _MARKS = {'"': '"', "“": "”", "„": "“”", "«": "»", "「": "」", "＂": "＂"}
 """Opening quotation marks, and the marks that close each."""
-_AROUND = "*_ \t\r\n"
+_AROUND = "*_ \t\r\n\u00a0\u202f\u3000"
 _CLOSING = "\"'*_)]}>` "
 SIX_ASTERISKS = re.compile(r"(?<!\*)\*{6}(?!\*)")
 """Six asterisks that are not part of a longer run."""

@@ -17,6 +17,7 @@ How = Literal["both", "letter", "bare", "text"]
 
 _PLAIN = str.maketrans(
     {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-"}  # noqa: RUF001 # what responses have
+    | {"\ufeff": ""}
 )
 # Emphasis and code marks around a letter carry no meaning; in mathematics, a box marks the answer.
 _MARKS = re.compile(r"\*+|`+|__|\\(?:text|textbf|mathrm)\s?(?=\{)")
@@ -57,11 +58,11 @@ class OptionMention:
 def plain(text: str) -> str:
     r"""Return a text with plain letters instead of full-width ones, plain quotes and dashes, and no emphasis.
 
-    ``\boxed`` becomes "answer:".
+    ``\boxed`` becomes "answer:", and lines end in a line feed.
     """
     valid = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate is not a character
     text = unicodedata.normalize("NFKC", valid).translate(_PLAIN)
-    return _MARKS.sub("", _BOX.sub("answer: ", text)).strip()
+    return _MARKS.sub("", _BOX.sub("answer: ", text)).strip().replace("\r\n", "\n")
 
 
 def find_mentions(response: str, options: Sequence[Option]) -> tuple[OptionMention, ...]:

@@ -85,7 +85,8 @@ NO_ANSWER = re.compile(r"\b(?:no|none|not|neither|nothing|nobody|never|unknown|u
 
 WAVERS = re.compile(
     r"\b(?:wait|on second thoughts?|on reflection|double-check|i made a mistake|correction|misread|used to be"
-    r"|let me (?:correct|rephrase|reconsider)|scratch that|hold on)\b|(?:^|[.!?,-]\s?)(?:actually|hmm|no, actually)\b"
+    r"|let me (?:correct|rephrase|reconsider)|scratch that|hold on|oops|my mistake|i meant"
+    r"|no, (?:that|this|it)(?:'s| is) (?:wrong|incorrect|not))\b|(?:^|[.!?,-]\s?)(?:actually|hmm|no, actually)\b"
     r"|(?:\b[A-Z]\s?[.:=]|-)\s?(?P<verdict>true|false|no|yes|right|wrong|correct|incorrect)\b\W*$|(?:\b[A-Z]\s?[:(-]\s?\d+\s?%[^%]{0,60}){2}",
     re.IGNORECASE | re.MULTILINE,
 )

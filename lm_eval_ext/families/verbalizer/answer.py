@@ -31,12 +31,14 @@ from lm_eval_ext.verifiers.verify import is_empty, without_reasoning
 REACH = 120
 """Characters of context around a label: without a bound, a degenerate response would take quadratic time."""
 
-# Curly, low and angle quotes, the minus sign, the non-breaking hyphen, the zero-width space; an underscore is a space.
+# Curly, low and angle quotes, the minus sign, no-break hyphen and spaces, the zero-width space and the byte order mark;
+# an underscore is a space.
 _PLAIN = str.maketrans(
     dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb", '"')
     | dict.fromkeys("\u2018\u2019", "'")
     | dict.fromkeys("\u2212\u2011", "-")
-    | {"_": " ", "\u200b": ""}
+    | dict.fromkeys("_\u00a0\u202f", " ")
+    | dict.fromkeys("\u200b\ufeff", "")
 )
 _MARKUP = re.compile(r"[*`~]+")
 _HEADING = re.compile(r"(?m)^[ \t]*#+[ \t]*")
