@@ -300,6 +300,18 @@ def test_several_runs_given_as_one_are_the_mean_of_their_scores(
     assert lines["exam"][5:7] == [f"{100 * (110 + 60) / 300:.1f}", f"{100 * 60 / 150:.1f}"]
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_score_beyond_1_in_any_of_several_runs_is_no_share(tmp_path: Path, order: tuple[int, int]) -> None:
+    # In one draw of two, a transcript has more errors than words.
+    draws = [0.2] * 40, [1.5, *[0.2] * 39]
+    tasks = [{"spoken": MadeUp(values, metric="wer", higher=False)} for values in draws]
+    before, after = (
+        [write_other_run(tmp_path / f"{model}{seed}", tasks[seed], model=model, seed=seed) for seed in order]
+        for model in ("a", "b")
+    )
+    assert not unit(sides_of(before, after).take("spoken")).is_share
+
+
 # Rows that do not count: they must not make the others look certain.
 
 NOTHING = float("nan")
