@@ -432,7 +432,8 @@ def _together(runs: Sequence[TaskRun]) -> TaskRun:
     issues += [issue for run in runs[1:] for issue in _not_recorded(run, run.file.name)]
     rows = [run.rows for run in runs if run.rows is not None]
     drawn = _draws_of(rows) if rows else None
-    one_run = replace(runs[0], family=_family_of(runs), figures=figures, rows=drawn)
+    further = tuple(replace(run, rows=None) for run in runs[1:])
+    one_run = replace(runs[0], family=_family_of(runs), figures=figures, rows=drawn, further=further)
     return replace(one_run, issues=tuple(dict.fromkeys(issues)))
 
 
