@@ -48,12 +48,14 @@ class Aggregate:
         terms: what is summed for each row, shape (rows, terms).
         of_sums: returns the figures of sums, shape (..., terms), as shape (...); NaN where there is none.
         range: the minimum and maximum of the figure, as far as its rows tell.
+        labels: of a table of gold and predicted labels, the labels that its rows have, in the order of the table.
     """
 
     name: str
     terms: Floats
     of_sums: Callable[[Floats], Floats]
     range: tuple[float, float] = (-np.inf, np.inf)
+    labels: tuple[float, ...] = ()
 
     @property
     def figure(self) -> float:
@@ -124,6 +126,22 @@ def over_draws(draws: Sequence[Aggregate]) -> Aggregate:
         return np.asarray(np.mean(figures, axis=0))
 
     return replace(draws[0], terms=np.concatenate([draw.terms for draw in draws], axis=1), of_sums=figure)
+
+
+def over_parts(parts: Sequence[Aggregate]) -> Aggregate | None:
+    """Return the figure over the rows of several parts of a run; ``None`` if the parts are aggregated in several ways.
+
+    Args:
+        parts: each with the terms of its own rows.
+    """
+    if len({part.name for part in parts}) > 1:
+        return None
+    if parts[0].labels:
+        # A part has a table of the labels that occur in it.
+        cells = [np.divmod(part.terms.argmax(axis=1), len(part.labels)) for part in parts]
+        pairs = [np.array(part.labels)[np.stack(of_part, axis=1)] for part, of_part in zip(parts, cells, strict=True)]
+        return _matthews(np.concatenate(pairs))
+    return replace(parts[0], terms=np.concatenate([part.terms for part in parts]))
 
 
 def _quotient(sums: Floats) -> Floats:
@@ -220,7 +238,7 @@ def _matthews(pairs: Floats) -> Aggregate:
         above = right * rows - (true * guessed).sum(axis=-1)
         return np.where(below > 0, above / np.sqrt(np.where(below > 0, below, 1.0)), 0.0)
 
-    return Aggregate("matthews_corrcoef", confusion, figure)
+    return Aggregate("matthews_corrcoef", confusion, figure, labels=tuple(labels.tolist()))
 
 
 def _corpus(name: str, items: Sequence[Any]) -> Aggregate:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lm_eval_ext.families.registry import Family
 from lm_eval_ext.families.schema import PROMPT_TRUNCATED_RATE, SHARE
 from lm_eval_ext.results.aggregation import over_draws
 from lm_eval_ext.results.issue import Issue, error, grouped, named, note, warning
@@ -343,13 +344,16 @@ def in_parts(parts: Sequence[TaskRun]) -> TaskRun:
     if not used:
         return parts[0]
     issues += [issue for part in used[1:] for issue in _not_recorded(part, part.file.name)]
-    # A score beyond 1 in any part says that it is no share.
-    family = next((part.family for part in used if part.headline.range != SHARE), used[0].family)
     rows = joined([rows_of(part) for part in used])
     # Which rows there are is said of all parts together.
     left_out_by = used[0].left_out_by.replace(CHOSEN_ROWS, "")
-    one_run = replace(used[0], rows=rows, family=family, role=parts[0].role, left_out_by=left_out_by)
+    one_run = replace(used[0], rows=rows, family=_family_of(used), role=parts[0].role, left_out_by=left_out_by)
     return replace(one_run, issues=tuple(dict.fromkeys(issues)))
+
+
+def _family_of(runs: Sequence[TaskRun]) -> Family:
+    """Return the family of several runs of a task: a score beyond 1 in any of them says that it is no share."""
+    return next((run.family for run in runs if run.headline.range != SHARE), runs[0].family)
 
 
 def _seeds(run: TaskRun) -> dict[str, str]:
@@ -428,7 +432,9 @@ def _together(runs: Sequence[TaskRun]) -> TaskRun:
     issues += [issue for run in runs[1:] for issue in _not_recorded(run, run.file.name)]
     rows = [run.rows for run in runs if run.rows is not None]
     drawn = _draws_of(rows) if rows else None
-    return replace(runs[0], issues=tuple(dict.fromkeys(issues)), figures=figures, rows=drawn)
+    further = tuple(replace(run, rows=None) for run in runs[1:])
+    one_run = replace(runs[0], family=_family_of(runs), figures=figures, rows=drawn, further=further)
+    return replace(one_run, issues=tuple(dict.fromkeys(issues)))
 
 
 def _draws_of(rows: Sequence[Rows]) -> Rows:

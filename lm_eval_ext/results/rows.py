@@ -15,7 +15,7 @@ import orjson
 from numpy.typing import NDArray
 
 from lm_eval_ext.families.schema import PROMPT_TRUNCATED_RATE
-from lm_eval_ext.results.aggregation import Aggregate
+from lm_eval_ext.results.aggregation import Aggregate, over_parts
 from lm_eval_ext.results.files import is_too_deep
 
 DatasetRows = dict[str, dict[Hashable, int]]
@@ -178,11 +178,10 @@ def joined(parts: Sequence[Rows]) -> Rows:
     rows = replace(
         parts[0],
         **fields,
-        # Which terms there are can depend on the rows: without a second label, there is no confusion.
         aggregates={
-            metric: replace(of_parts[0], terms=np.concatenate([aggregate.terms for aggregate in of_parts]))
+            metric: aggregate
             for metric, of_parts in _in_all(parts, "aggregates").items()
-            if len({(aggregate.name, aggregate.terms.shape[1]) for aggregate in of_parts}) == 1
+            if (aggregate := over_parts(of_parts)) is not None
         },
         further=tuple(part.path for part in parts[1:]),
         files=np.repeat(np.arange(len(parts), dtype=np.int32), [*map(len, parts)]),

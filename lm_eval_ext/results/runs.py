@@ -93,6 +93,7 @@ class TaskRun:
         role: whether it counts, and if not, what it is.
         issues: how its samples and results disagree, and why it may not be the newest.
         rows: its samples; ``None`` if there are none.
+        further: the runs with other seeds whose draws it has, too; without their samples.
     """
 
     model: EvaluatedModel
@@ -111,6 +112,7 @@ class TaskRun:
     role: Role = Role.COUNTS
     issues: tuple[Issue, ...] = ()
     rows: Rows | None = None
+    further: tuple[TaskRun, ...] = ()
 
     @property
     def schema(self) -> Schema:
@@ -327,6 +329,17 @@ def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Is
         name: the name of the group.
         runs: the runs of its tasks by one model.
     """
+    possible = frozenset({False, True})
+    # The scores with one seed may tell what those with another do not.
+    for of_seed in zip(*((run, *run.further) for run in runs), strict=True):
+        with_seed = _possible_with_seed(name, of_seed)
+        if isinstance(with_seed, Issue):
+            return with_seed
+        possible &= with_seed
+    return possible or error("its tasks are weighted by their rows with one seed, and equally with another")
+
+
+def _possible_with_seed(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Issue:
     newest_file = max((run.file for run in runs), key=lambda file: file.order)
     figures = newest_file.content["results"].get(name)
     metric, reader = runs[0].headline.name, runs[0].reader

@@ -11,7 +11,7 @@ import sacrebleu
 from sklearn.metrics import f1_score, matthews_corrcoef
 
 from lm_eval_ext.families.schema import SHARE
-from lm_eval_ext.results.aggregation import Aggregate, aggregate
+from lm_eval_ext.results.aggregation import Aggregate, aggregate, over_parts
 
 LABELS = np.random.default_rng(3).integers(0, 3, (40, 2))
 BINARY = LABELS % 2
@@ -47,6 +47,20 @@ def test_several_sums_at_once_give_several_figures() -> None:
     weights = np.random.default_rng(5).integers(0, 3, (7, 40)).astype(float)
     repeated = [LABELS[np.repeat(np.arange(40), row.astype(int))] for row in weights]
     assert whole.of_sums(weights @ whole.terms) == pytest.approx([matthews_corrcoef(*rows.T) for rows in repeated])
+
+
+@pytest.mark.parametrize("labels", [[(0, 1), (0, 2)], [(0,), (1,)], [(0, 1), (0, 1, 2)], [(1, 2), (1, 2)]])
+def test_the_correlation_over_parts_is_that_of_all_rows_whichever_labels_a_part_has(labels: list[Any]) -> None:
+    generator = np.random.default_rng(7)
+    parts = [generator.choice(of_part, (30, 2)) for of_part in labels]
+    joined = over_parts([found("mcc", part.tolist(), 0.0, "matthews_corrcoef") for part in parts])
+    assert joined is not None
+    assert joined.figure == pytest.approx(matthews_corrcoef(*np.concatenate(parts).T))
+    assert joined.terms.shape[0] == 60
+
+
+def test_parts_that_are_aggregated_in_several_ways_have_no_figure_together() -> None:
+    assert over_parts([found("score", [0.5], 0.5), found("score", [[True, False]], 0.5)]) is None
 
 
 def test_perplexities_by_hand() -> None:

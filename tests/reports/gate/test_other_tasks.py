@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import permutations
+from itertools import permutations, product
 from math import isnan
 from pathlib import Path
 from typing import Any
@@ -298,6 +298,30 @@ def test_several_runs_given_as_one_are_the_mean_of_their_scores(
     # Of the 150 answers to both tasks, 110 and 60 are right.
     assert lines["exam"][:3] == ["exam", "(2", "tasks)"]
     assert lines["exam"][5:7] == [f"{100 * (110 + 60) / 300:.1f}", f"{100 * 60 / 150:.1f}"]
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_score_beyond_1_in_any_of_several_runs_is_no_share(tmp_path: Path, order: tuple[int, int]) -> None:
+    # In one draw of two, a transcript has more errors than words.
+    draws = [0.2] * 40, [1.5, *[0.2] * 39]
+    tasks = [{"spoken": MadeUp(values, metric="wer", higher=False)} for values in draws]
+    before, after = (
+        [write_other_run(tmp_path / f"{model}{seed}", tasks[seed], model=model, seed=seed) for seed in order]
+        for model in ("a", "b")
+    )
+    assert not unit(sides_of(before, after).take("spoken")).is_share
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_how_a_group_weighs_its_tasks_is_told_by_any_of_several_runs(tmp_path: Path, order: tuple[int, int]) -> None:
+    # With one seed, both tasks have the same score, which does not tell; with the other, 0.9 and 0.1 make 0.5.
+    draws = ([0.5, 0.5], [0.9, 0.1])
+    runs = []
+    for model, seed in product("ab", order):
+        tasks = {name: MadeUp([value] * rows) for name, rows, value in zip("qr", (200, 20), draws[seed], strict=True)}
+        of_group: dict[str, Any] = {"groups": {"exam": ["q", "r"]}, "scores": {"exam": {"acc,none": 0.5}}}
+        runs.append(write_other_run(tmp_path / f"{model}{seed}", tasks, model=model, seed=seed, **of_group))
+    assert unit(sides_of(runs[:2], runs[2:]).take("exam")).difference.before == pytest.approx(0.5)
 
 
 # Rows that do not count: they must not make the others look certain.
