@@ -156,6 +156,16 @@ def test_answers_of_a_run_without_scores_are_scored(first: Path, tmp_path: Path)
     assert scores == [row["prompt_level_strict_acc"] for row in run_of(first).samples[task]] == [1.0] * ROWS
 
 
+def test_conversations_of_a_run_without_scores_are_scored(tmp_path: Path) -> None:
+    tasks = ["ifbench_two_turns", "manyifeval_turns"]
+    options: dict[str, Any] = {"limit": ROWS, "apply_chat_template": True}
+    for name, without in (("scored", False), ("first", True)):
+        given = {**options, "model_args": "base=reference,policy=oracle", "predict_only": without}
+        evaluate("conversation", tasks, {}, tmp_path / name, **given)
+    recorded(tmp_path / "first", tmp_path / "again", tasks, **options)
+    assert run_of(tmp_path / "again").samples == run_of(tmp_path / "scored").samples
+
+
 def test_missing_log_likelihoods_are_an_error_even_then(first: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"25 of 25 requests for a log-likelihood: paired_mcq_arc_challenge_medium"):
         recorded(first, tmp_path, ["paired_mcq_arc_challenge_medium"], ",missing=empty", limit=5)

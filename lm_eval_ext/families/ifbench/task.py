@@ -20,7 +20,7 @@ from lm_eval_ext.families.ifbench.rows import (
     repaired_rows,
     rows_hash,
 )
-from lm_eval_ext.families.ifbench.schema import GROUPS, SCHEMA
+from lm_eval_ext.families.ifbench.schema import ANSWERS, GROUPS, SCHEMA
 from lm_eval_ext.families.ifbench.schema import TWO_TURNS as HAS_TWO_TURNS
 from lm_eval_ext.families.ifbench.scores import score
 from lm_eval_ext.families.ifbench.witnesses import respond
@@ -161,6 +161,10 @@ class IFBenchTask(FamilyTask):
                 "--model conversation"
             )
         return {name: value for name, value in score(doc, results).items() if name in self.metrics}
+
+    def unscored(self, doc: dict[str, Any], results: list[Any]) -> dict[str, Any]:
+        """Return the answers of both turns: ``--predict_only`` needs no metrics, but all answers."""
+        return {ANSWERS: score(doc, results)[ANSWERS]} if isinstance(results[0], Turns) else {}
 
 
 def document(row: IFBenchRow) -> dict[str, Any]:
