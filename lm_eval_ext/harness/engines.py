@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(f"lm_eval.{__name__}")
 """A child of the harness's own logger, because only that one shows ``INFO`` messages."""
 _MESSAGES = [{"role": "user", "content": "A message."}]
+LIMITS = ("max_gen_toks", "max_new_tokens", "max_tokens", "max_completion_tokens")
+"""The generation arguments that limit the new tokens; results are read by the first."""
 
 
 @cache
@@ -41,6 +43,13 @@ def check(lm: Any, task: str, asking: Asking, arguments: Mapping[str, Any]) -> N
     Raises:
         ValueError: it cannot answer them.
     """
+    limits = {name: arguments[name] for name in LIMITS if name in arguments}
+    if len(limits) > 1:
+        stated = ", ".join(f"{name}={value}" for name, value in limits.items())
+        raise ValueError(
+            f"task {task!r}: several limits of new tokens, {stated}, of which some engines take the first and some "
+            "another; expected max_gen_toks alone: --gen_kwargs max_gen_toks=N"
+        )
     lm = _generating_lm(lm)
     room = room_for_prompts(lm, arguments)
     if room is not None and room < 1:

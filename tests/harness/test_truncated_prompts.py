@@ -106,6 +106,14 @@ def test_new_tokens_that_fill_the_context_are_refused_before_anything_is_generat
     )
 
 
+@pytest.mark.parametrize("name", ["max_new_tokens", "max_tokens", "max_completion_tokens"])
+def test_a_second_limit_of_new_tokens_is_refused_before_anything_is_generated(name: str, tiny_model: Path) -> None:
+    # The harness's API classes would send 9, and its other classes would leave it out.
+    with pytest.raises(ValueError, match="several limits of new tokens") as raised:
+        evaluate(lm(tiny_model, 1000), [LABELS], {}, **{**OPTIONS, "gen_kwargs": f"max_gen_toks={NEW},{name}=9"})
+    assert f"max_gen_toks={NEW}, {name}=9, of which" in str(raised.value)
+
+
 def test_every_draw_says_so(tiny_model: Path, prompts: Sequence[str], context: int) -> None:
     run = evaluate(lm(tiny_model, context), [LABELS], TWICE, **SAMPLED)
     expected = [[rate] * 2 for rate in truncated(prompts, context)]
