@@ -11,11 +11,13 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import chain, product
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lm_eval_ext import tasks_dir
 from lm_eval_ext.families.schema import SHARE
 from lm_eval_ext.reports.cells import UNKNOWN, Cells, Key, exists
 from lm_eval_ext.reports.evidence import Evidence
@@ -101,7 +103,8 @@ class Study:
         """Return the runs of a family.
 
         If several tasks have the same facts, the one that most models were run on counts, so that models are compared
-        on the same task; in a tie, the first by name.
+        on the same task; in a tie, the task of this package, so that a variant of it that was run beside it does not
+        change its figures; else, the first by name.
 
         Args:
             evidence: all runs.
@@ -112,8 +115,9 @@ class Study:
         labels = evidence.runs.labels
         runs = [run for model in evidence.runs.models for run in evidence.runs.of_family(family, model)]
         models = Counter(run.task for run in runs)
+        of_package = {path.stem for path in Path(tasks_dir(), family, "leaves").glob("*.yaml")}
         first: dict[Key, TaskRun] = {}
-        for run in sorted(runs, key=lambda run: (-models[run.task], run.task)):
+        for run in sorted(runs, key=lambda run: (-models[run.task], run.task not in of_package, run.task)):
             if of_task := facts(run):
                 first.setdefault((run.model, *of_task.values()), run)
         chosen = {id(run) for run in first.values()}

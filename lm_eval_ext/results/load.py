@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
@@ -166,7 +166,7 @@ def find_runs(
     unread: list[str] = []
     unusable_tasks: list[tuple[str, ResultFile]] = []
     runs: list[TaskRun] = []
-    groups: dict[str, tuple[str, ...]] = {}
+    files: list[ResultFile] = []
     foreign: set[str] = set()
     for path in find(paths):
         name = called(path)
@@ -175,13 +175,14 @@ def find_runs(
                 raise RowsError(f"{name}: is not a file; expected a results_*.json of the harness")
             file = read(path, name)
             # They are checked on first access.
-            groups |= file.groups
+            _ = file.groups
         except (RowsError, OSError) as reason:
             if path in paths:
                 raise
             unusable.append(error(f"{name}: {reason.strerror}" if isinstance(reason, OSError) else str(reason)))
             unread.append(name)
             continue
+        files.append(file)
         of_file = task_runs(file, other_tasks=other_tasks)
         runs += [run for _, run in of_file if isinstance(run, TaskRun)]
         unusable += unusable_in(file, of_file)
@@ -207,7 +208,25 @@ def find_runs(
     runs, replaced = _with_roles(runs, merge_variants=merge_variants, parts=parts)
     unusable_tasks += [(run.task, run.file) for run in runs if run.role is Role.UNEVALUATED]
     with_doubts = tuple(replace(run, issues=tuple(_doubts(run, unread, unusable_tasks))) for run in runs)
-    return Runs(with_doubts, _labels(evaluated, paths), groups, tuple(dict.fromkeys([*issues, *replaced])))
+    groups, redefined = _groups_of(files, {run.file.path for run in runs if run.role in IN_FIGURES})
+    return Runs(with_doubts, _labels(evaluated, paths), groups, tuple(dict.fromkeys([*issues, *replaced, *redefined])))
+
+
+def _groups_of(
+    files: Sequence[ResultFile], in_figures: Collection[Path]
+) -> tuple[dict[str, tuple[str, ...]], list[Issue]]:
+    """Return the tasks of each group in the newest file with it, and which have others in another file in figures."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for file in sorted(files, key=lambda file: file.order):
+        groups |= file.groups
+    of_files = [(file.name, file.groups.items()) for file in files if file.path in in_figures]
+    others = grouped(
+        (name, file) for file, of_file in of_files for name, tasks in of_file if {*tasks} != {*groups[name]}
+    )
+    return groups, [
+        warning(f"group {name}: other tasks in {named(where)} than in the newest results with it, whose tasks count")
+        for name, where in others.items()
+    ]
 
 
 def _variants_as_one_model(runs: Sequence[TaskRun]) -> list[TaskRun]:

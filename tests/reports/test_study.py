@@ -55,10 +55,17 @@ def test_of_tasks_with_the_same_facts_the_one_that_most_models_were_run_on_is_an
     found = study_of(tmp_path, {"a": both, "b": one}, recorded=recorded)
     assert [(entry["model"], entry["task"]) for entry in found.entries] == [("a", SST2), ("b", SST2)]
     assert [(entry["model"], entry["task"], entry.question) for entry in found.other_entries] == [("a", again, again)]
-    # In a tie it is the first by name.
-    (tmp_path / "tie").mkdir()
-    tied = study_of(tmp_path / "tie", {"a": both}, recorded=recorded)
-    assert [entry["task"] for entry in tied.entries] == [again]
+
+
+def test_in_a_tie_the_task_of_this_package_is_an_entry_whatever_the_names_of_its_variants(tmp_path: Path) -> None:
+    variants = "a_flipped", "b_flipped"
+    recorded = {name: {"verbalizer": "flipped", "naturalness": "unnatural"} for name in variants} | {SST2: {}}
+    found = study_of(tmp_path / "ours", {"a": {"a_flipped": [1], SST2: [0]}}, recorded=recorded)
+    assert [entry["task"] for entry in found.entries] == [SST2]
+    assert [entry["task"] for entry in found.other_entries] == ["a_flipped"]
+    # Without it, it is the first by name.
+    without = study_of(tmp_path / "theirs", {"a": {"b_flipped": [1], "a_flipped": [0]}}, recorded=recorded)
+    assert [entry["task"] for entry in without.entries] == ["a_flipped"]
 
 
 def test_a_task_without_facts_is_among_the_others(tmp_path: Path) -> None:

@@ -95,6 +95,25 @@ def test_groups_keep_their_names_and_have_their_tasks(
     assert load([tmp_path]).groups == groups
 
 
+def test_a_group_has_its_tasks_of_the_newest_results_in_any_order_of_the_paths(tmp_path: Path) -> None:
+    both = write_run(
+        tmp_path / "a", {SST2: [1], SNLI: [0]}, arguments={"pretrained": "a"}, group_subtasks={"level": [SST2, SNLI]}
+    )
+    one = write_run(
+        tmp_path / "b", {SST2: [1]}, arguments={"pretrained": "b"}, date=2000, group_subtasks={"level": [SST2]}
+    )
+    told = f"group level: other tasks in {both} than in the newest results with it, whose tasks count"
+    for paths in ([both, one], [one, both]):
+        runs = load(paths)
+        assert runs.groups == {"level": (SST2,)}
+        assert told in texts(runs)
+    # Results that newer ones replace say nothing about the figures.
+    write_run(tmp_path / "a" / "again", {SST2: [1], SNLI: [0]}, arguments={"pretrained": "a"}, date=1500)
+    replaced = load([tmp_path])
+    assert replaced.groups == {"level": (SST2,)}
+    assert told not in texts(replaced)
+
+
 def test_the_row_of_a_group_is_not_a_task(tmp_path: Path) -> None:
     with edited(write_run(tmp_path, {SST2: [1]})) as content:
         content["results"]["verbalizer"] = content["results"][SST2]
