@@ -327,7 +327,7 @@ def paired_mcq() -> Iterator[File]:
         config: dict[str, Any] = {"dataset_path": dataset, "constraint": level}
         if prefix == "text_mcq":
             # Version 1.4 changed the first tokens alone.
-            config |= {"paired": False, "metadata": {"version": 1.4}}
+            config |= {"paired": False, "metadata": {"version": 1.5}}
         name = f"{prefix}_{dataset}_{level}"
         yield _leaf("paired_mcq", name, {"tag": [f"{prefix}_{dataset}"], **config}, "_paired_mcq")
         if f"{dataset}_{level}" == MULTIPLE_CHOICE:

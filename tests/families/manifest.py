@@ -75,7 +75,7 @@ def verbalizer() -> Family:
         for dataset, (kind, name) in product(GOLDEN_NAMES, kinds):
             facts = {"dataset": dataset, "naturalness": kind, "verbalizer": name, "prompting": prompting}
             leaf = f"{family}_{dataset}_{kind}_{name}"
-            leaves[leaf] = Leaf(metrics, details, tokens, 100, facts)
+            leaves[leaf] = Leaf(metrics, details, tokens, 100, facts, 1.2)
             groups.setdefault(f"{family}_{dataset}", []).append(leaf)
             groups.setdefault(f"{family}_{kind}_{name}", []).append(leaf)
         for kind, names in VERBALIZERS.items():
@@ -99,20 +99,20 @@ def manyifeval() -> Family:
     thirds = up(*(f"words_followed_{third}_third" for third in ("first", "middle", "last")))
     of_words = {**thirds, **down("words_modified", "words_omitted")}
     kinds = {
-        "manyifeval": (range(1, 11), Leaf(metrics, curse, 1280, 100, {"repeat": False, "single": False}, 1.2)),
-        "manyifeval_repeat": (range(2, 11), Leaf(metrics, curse, 1280, 100, {"repeat": True, "single": False}, 1.2)),
+        "manyifeval": (range(1, 11), Leaf(metrics, curse, 1280, 100, {"repeat": False, "single": False}, 1.3)),
+        "manyifeval_repeat": (range(2, 11), Leaf(metrics, curse, 1280, 100, {"repeat": True, "single": False}, 1.3)),
         "manyifeval_cousins": (
             (1, 2, 3, 5, 10),
-            Leaf({**metrics, **up("reliable_at_5")}, {**curse, **phrasings}, 1280, 500, {}, 1.2),
+            Leaf({**metrics, **up("reliable_at_5")}, {**curse, **phrasings}, 1280, 500, {}, 1.3),
         ),
-        "manyifeval_wide": (range(1, 11), Leaf(metrics, wide, 1280, 100, {"wide": True}, 1.3)),
+        "manyifeval_wide": (range(1, 11), Leaf(metrics, wide, 1280, 100, {"wide": True}, 1.4)),
         "manyifeval_dense": (
             (10, 20, 50, 100, 200, 300, 400, 500),
-            Leaf(words, of_words, 4096, 10, {"dataset": "manyifeval_dense"}, 1.1),
+            Leaf(words, of_words, 4096, 10, {"dataset": "manyifeval_dense"}, 1.2),
         ),
     }
     facts = {"instructions": 1, "repeat": False, "single": True}
-    leaves = {"manyifeval_single": Leaf(metrics, curse, 1280, 1000, facts, 1.2)}
+    leaves = {"manyifeval_single": Leaf(metrics, curse, 1280, 1000, facts, 1.3)}
     groups: dict[str, list[str]] = {}
     for group, (counts, leaf) in kinds.items():
         for count in counts:
@@ -137,11 +137,11 @@ def ifbench() -> Family:
     # No row that was written for this project needs a repair.
     repaired = {"repaired": True, "rows_corrected": 0, "rows_left_out": 0}
     leaves = {
-        "ifbench": Leaf(one, details, 2048, 80, published, 1.2),
-        "ifbench_repaired": Leaf(one, details, 2048, 80, published | repaired, "1.2+rows1"),
-        "ifbench_two_turns": Leaf(two, {**details, **neither("turns")}, 2048, 44, published | of_two, 1.2),
-        "ifeval_published": Leaf(one, verdicts, 2048, 18, published | of_ifeval, 1.2),
-        "ifeval_repaired": Leaf(one, verdicts, 2048, 18, published | of_ifeval | repaired, "1.2+rows1"),
+        "ifbench": Leaf(one, details, 2048, 80, published, 1.3),
+        "ifbench_repaired": Leaf(one, details, 2048, 80, published | repaired, "1.3+rows1"),
+        "ifbench_two_turns": Leaf(two, {**details, **neither("turns")}, 2048, 44, published | of_two, 1.3),
+        "ifeval_published": Leaf(one, verdicts, 2048, 18, published | of_ifeval, 1.3),
+        "ifeval_repaired": Leaf(one, verdicts, 2048, 18, published | of_ifeval | repaired, "1.3+rows1"),
     }
     return Family((5, 0, 0), leaves)
 
@@ -159,7 +159,7 @@ def hierarchy() -> Family:
         for turns in (2, 4, 8, 12, 20)
     }
     leaves = {
-        name: Leaf(metrics, details, 1280, 100, {"dataset": "manyifeval", **facts})
+        name: Leaf(metrics, details, 1280, 100, {"dataset": "manyifeval", **facts}, 1.2)
         for name, facts in {**arms, **conversations}.items()
     }
     # Arms are never pooled.
@@ -177,8 +177,8 @@ def conversation() -> Family:
     of_steps = down("empty_rate", "loss_rate") | neither("turns") | up(*STRICT[1:], *LOOSE, *REPAIRED, *by_language)
     steps = up("prompt_level_strict_acc", *by_step)
     leaves = {
-        "manyifeval_turns": Leaf(metrics, details, 1280, 100, facts, 1.0),
-        "multi_if": Leaf(steps, of_steps | by_turn, 1280, 8, {"dataset": "multi_if", "turns": 3}, 1.0),
+        "manyifeval_turns": Leaf(metrics, details, 1280, 100, facts, 1.1),
+        "multi_if": Leaf(steps, of_steps | by_turn, 1280, 8, {"dataset": "multi_if", "turns": 3}, 1.1),
     }
     return Family((2, 0, 0), leaves)
 
@@ -208,7 +208,7 @@ def paired_mcq() -> Family:
             "paired": family == "paired_mcq",
             "answer_classifier": "rules",
         }
-        leaf, version = f"{family}_{dataset}_{level}", 1.5 if family == "paired_mcq" else 1.4
+        leaf, version = f"{family}_{dataset}_{level}", 1.6 if family == "paired_mcq" else 1.5
         leaves[leaf] = (
             Leaf(metrics, details, 256, rows, facts, version)
             if dataset == "opinionqa"

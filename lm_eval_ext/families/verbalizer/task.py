@@ -53,7 +53,7 @@ from lm_eval_ext.metadata import PARAPHRASES, chosen_paraphrases
 
 PROMPTING = {"first": "direct", "final": "chain_of_thought"}
 """How a task records its prompting, by what it reads: the first label, or the conclusion of a chain of thought."""
-VERSION = 1.1
+VERSION = 1.2
 """``metadata.version`` of leaves and groups."""
 STOPS = ("You are a helpful assistant",)
 """Some servers reject an empty list of stop sequences. This one stops a model that repeats one of the prompts."""

@@ -189,5 +189,5 @@ def test_all_arms_have_the_same_rows_and_a_seed_marks_the_version() -> None:
     system, tool = (make(f"hierarchy_{arm}").eval_docs for arm in ("system", "tool"))
     assert system.remove_columns("prompt").to_list() == tool.remove_columns("prompt").to_list()
     fresh = make("hierarchy_tool", {"row_seed": 7})
-    assert fresh.config.metadata["version"] == "1.1+embedded+seed7"
+    assert fresh.config.metadata["version"] == "1.2+embedded+seed7"
     assert not {*fresh.eval_docs["task_prompt"]} & {*tool["task_prompt"]}

@@ -148,7 +148,7 @@ def test_results_say_which_edition_and_how_many_rows_were_repaired(monkeypatch: 
     whole = make("ifeval_published")
     ours(monkeypatch, arguments={"num_words": (120, 130)})
     corrected = make("ifeval_repaired")
-    assert corrected.config.metadata["version"] == f"1.2+rows{EDITION}+embedded"
+    assert corrected.config.metadata["version"] == f"1.3+rows{EDITION}+embedded"
     assert [corrected.config.metadata[fact] for fact in ("repaired", "rows_corrected", "rows_left_out")] == [True, 1, 0]
     assert "rows_left_out" not in whole.config.metadata
     docs, of_whole = ([*task.eval_docs] for task in (corrected, whole))

@@ -60,7 +60,7 @@ def test_the_model_is_shown_the_instructions_at_their_place(runs: Mapping[str, R
         before = f"system: Be brief.\n{turns}" if placement != "system" else turns.replace(": ", ": Be brief.\n\n", 1)
         assert sample["arguments"]["gen_args_0"]["arg_0"] == f"{before}assistant:"
     version = str(found.results["versions"][TASK])
-    assert version == ("1.2+embedded" if placement == "after" else f"1.2+embedded+{placement}")
+    assert version == ("1.3+embedded" if placement == "after" else f"1.3+embedded+{placement}")
 
 
 @pytest.mark.parametrize("placement", ["before", "after"])

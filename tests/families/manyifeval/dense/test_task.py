@@ -95,9 +95,9 @@ def test_form_and_row_seed_are_part_of_the_version_and_the_hash(mixed_runs: Mapp
     (leaf, *_) = MIXED
     versions = {name: str(run.results["versions"][leaf]) for name, run in mixed_runs.items()}
     assert versions == {
-        **dict.fromkeys(MIXED_RUNS, "1.1+mixed"),
-        "fresh": "1.1+seed7+mixed",
-        "keywords": "1.1",
+        **dict.fromkeys(MIXED_RUNS, "1.2+mixed"),
+        "fresh": "1.2+seed7+mixed",
+        "keywords": "1.2",
     }
     metadata = {name: run.results["configs"][leaf]["metadata"] for name, run in mixed_runs.items()}
     assert len({metadata[name]["rows_hash"] for name in ("oracle", "fresh", "keywords")}) == 3
@@ -112,10 +112,10 @@ def test_compare_and_check_refuse_to_mix_the_forms(
 ) -> None:
     words, sections = (str(mixed_runs[name].folder) for name in ("keywords", "oracle"))
     assert main(["check", sections, "--against", words, "--max-drop", "0.1"]) == 2
-    assert "version 1.1 in the baseline, 1.1+mixed in the candidate" in capsys.readouterr().out
+    assert "version 1.2 in the baseline, 1.2+mixed in the candidate" in capsys.readouterr().out
     assert main(["compare", sections, "--against", words]) == 1
     assert "nothing to compare" in (said := capsys.readouterr().err)
-    assert "version 1.1 in the baseline, 1.1+mixed in the candidate" in said
+    assert "version 1.2 in the baseline, 1.2+mixed in the candidate" in said
 
 
 def test_the_report_keeps_the_forms_apart(mixed_runs: Mapping[str, Run]) -> None:

@@ -96,7 +96,7 @@ def test_every_row_is_asked_in_all_wordings_one_after_the_other(runs: Mapping[st
 def test_the_results_record_their_number_and_the_same_rows(runs: Mapping[str, Run]) -> None:
     found, plain = (runs[name].results["configs"][NATURAL]["metadata"] for name in ("oracle", "plain"))
     assert found["paraphrases"] == WORDINGS
-    assert (found["version"], plain["version"]) == ("1.1+embedded+paraphrases5", "1.1+embedded")
+    assert (found["version"], plain["version"]) == ("1.2+embedded+paraphrases5", "1.2+embedded")
     assert found["rows_hash"] == plain["rows_hash"]
     assert not [name for name in runs["plain"].results["results"][NATURAL] if "paraphrase" in name]
 
@@ -105,7 +105,7 @@ def test_a_row_seed_draws_rows_and_words_for_every_wording(runs: Mapping[str, Ru
     run = runs["fresh"]
     assert (run.score(FRESH, "acc"), run.score(FRESH, "prompt_sensitivity")) == (1.0, 0.0)
     metadata = run.results["configs"][FRESH]["metadata"]
-    assert metadata["version"] == "1.1+embedded+seed7+paraphrases2"
+    assert metadata["version"] == "1.2+embedded+seed7+paraphrases2"
     words = set(metadata["label_words"].values())
     assert words.isdisjoint({"sfo", "lax"})
     for line in run.samples[FRESH]:
@@ -115,7 +115,7 @@ def test_a_row_seed_draws_rows_and_words_for_every_wording(runs: Mapping[str, Ru
 def test_a_group_has_the_mean_accuracy_and_leaves_the_spread_to_its_tasks(runs: Mapping[str, Run]) -> None:
     found = runs["group"].results["results"]
     assert found[GROUP]["acc,answer"] == 0.5
-    assert runs["group"].results["versions"][GROUP] == "1.1+embedded+paraphrases2"
+    assert runs["group"].results["versions"][GROUP] == "1.2+embedded+paraphrases2"
     assert not [name for name in found[GROUP] if name.startswith(("prompt_sensitivity", "reliable_at"))]
     assert all(found[task]["prompt_sensitivity,answer"] == 1.0 for task in runs["group"].samples)
 
@@ -139,7 +139,7 @@ def sides(before: Run, after: Run) -> Sides:
 
 def test_a_run_without_paraphrases_is_not_comparable(runs: Mapping[str, Run]) -> None:
     found = sides(runs["plain"], runs["oracle"]).take(NATURAL)
-    assert str(found) == "version 1.1+embedded in A, 1.1+embedded+paraphrases5 in B"
+    assert str(found) == "version 1.2+embedded in A, 1.2+embedded+paraphrases5 in B"
 
 
 def test_the_wordings_of_a_row_are_one_observation(runs: Mapping[str, Run]) -> None:
