@@ -320,6 +320,18 @@ def lowest_groups(groups: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str
     return {name: groups[name] for parts, name in names.items() if not any(inner < parts for inner in names)}
 
 
+def lacks_score(name: str, runs: Sequence[TaskRun]) -> bool:
+    """Return whether the harness lists a group without a score, as one of our tasks of which a mean says nothing.
+
+    Args:
+        name: the name of the group.
+        runs: the runs of its tasks by one model.
+    """
+    entries = [entry for run in runs if isinstance(entry := run.file.content["results"].get(name), dict)]
+    score = f"{runs[0].headline.name},{runs[0].reader}"
+    return bool(entries) and not any(isinstance(entry.get(score), int | float) for entry in entries)
+
+
 def possible_weights(name: str, runs: Sequence[TaskRun]) -> frozenset[bool] | Issue:
     """Return whether a group's score can be the mean over its tasks, and over their rows, or why it is neither.
 

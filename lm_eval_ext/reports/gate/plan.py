@@ -116,8 +116,8 @@ def of_name(name: str, bound: float, assumed: Assumed = Assumed()) -> Planned:
             if re.fullmatch(pattern, name):
                 return of_size(name, (rows, answers), bound, assumed)
     raise ReportError(
-        f"{name} is not a task or group of this package, so the number of its rows is not known; replace --tasks by "
-        "--rows N [--answers-per-row K], or by results of the baseline: --against BASELINE"
+        f"{name} is not a task of this package, nor a group with a score, so the number of its rows is not known; "
+        "replace --tasks by --rows N [--answers-per-row K], or by results of the baseline: --against BASELINE"
     )
 
 

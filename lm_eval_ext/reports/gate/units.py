@@ -29,7 +29,7 @@ from lm_eval_ext.results.aggregation import OF_ITEMS
 from lm_eval_ext.results.comparability import PairOfRuns, of_an_older_run
 from lm_eval_ext.results.issue import Issue, Severity, error, grouped, named, note, warning
 from lm_eval_ext.results.rows import common_rows
-from lm_eval_ext.results.runs import Runs, TaskRun, lowest_groups, possible_weights, rows_of
+from lm_eval_ext.results.runs import Runs, TaskRun, lacks_score, lowest_groups, possible_weights, rows_of
 
 TASKS_NAMED = 3
 """The most tasks that a reason names; the rest are counted."""
@@ -438,6 +438,8 @@ class Sides:
         tasks_weigh_alike: bool | Issue = first.schema.tasks_weigh_alike
         if is_group and not all(run.is_ours for run in of_before):
             tasks_weigh_alike = weights([(name, of_before), (name, [pair.after for pair in pairs])])
+        elif is_group and lacks_score(name, of_before):
+            tasks_weigh_alike = error(f"the results hold no {first.headline.name} of this group, only of its tasks")
         if isinstance(tasks_weigh_alike, Issue):
             return tasks_weigh_alike
         return Compared(name, is_group, first.family.name, first.headline, pairs, tasks_weigh_alike, self.evidence)
@@ -485,8 +487,9 @@ def lowest_levels(runs: Runs) -> tuple[str, ...]:
         if tasks.keys() >= set(parts)
         and not unlike([tasks[part] for part in parts])
         and (
-            all(tasks[part].is_ours for part in parts)
-            or not isinstance(weights([(name, [tasks[part] for part in parts])]), Issue)
+            not lacks_score(name, [tasks[part] for part in parts])
+            if all(tasks[part].is_ours for part in parts)
+            else not isinstance(weights([(name, [tasks[part] for part in parts])]), Issue)
         )
     }
     lowest = lowest_groups(complete)

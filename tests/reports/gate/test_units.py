@@ -39,6 +39,20 @@ def test_a_task_is_paired_with_itself_and_a_group_with_all_its_tasks(tmp_path: P
         assert [pair.before.task for pair in found.pairs] == [pair.after.task for pair in found.pairs] == tasks
 
 
+@pytest.mark.parametrize(("entry", "expected"), [({"acc,answer": 0.5}, ("level",)), ({}, (SNLI, SST2))])
+def test_a_group_that_the_harness_lists_without_a_score_is_replaced_by_its_tasks(
+    entry: Mapping[str, float], expected: Sequence[str], tmp_path: Path
+) -> None:
+    both = sides(tmp_path, BOTH, BOTH, groups={"level": [SST2, SNLI]})
+    for results in tmp_path.rglob("results_*.json"):
+        with edited(results) as content:
+            content["results"]["level"] = {"alias": "level", **entry}
+    both = sides_in(tmp_path)
+    assert tuple(sorted(lowest_levels(both.before))) == expected
+    said = str(both.take("level")) if isinstance(both.take("level"), Issue) else ""
+    assert said == ("" if entry else "the results hold no acc of this group, only of its tasks")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "name", "expected"),
     [
