@@ -52,9 +52,7 @@ def test_the_sizes_of_our_tasks_are_known(name: str, rows: int, answers: int) ->
 
 
 def test_an_unknown_task_is_named_with_what_to_give() -> None:
-    with pytest.raises(
-        ReportError, match=r"mmlu is not a task of this package, .* replace --tasks by --rows N"
-    ):
+    with pytest.raises(ReportError, match=r"mmlu is not a task of this package, .* replace --tasks by --rows N"):
         of_name("mmlu", 0.02)
 
 
