@@ -201,11 +201,13 @@ def _refusal(pointer: Any) -> str:
     run, the run fails when its first response is judged.
     """
     place = Path(str(pointer))
-    # An archive is refused as a whole, where it is looked for.
-    files = [pointer.join(file.name) for file in place.iterdir()] if place.is_dir() else [pointer] * place.is_file()
+    # An archive is neither: it is refused as a whole, where it is looked for.
     try:
-        for file in files:
-            file.open().close()
+        if place.is_file():
+            pointer.open().close()
+        elif place.is_dir():
+            for file in place.iterdir():
+                pointer.join(file.name).open().close()
     except OSError as error:
         return str(error)
     return ""

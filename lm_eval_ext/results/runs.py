@@ -321,7 +321,7 @@ def lowest_groups(groups: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str
 
 
 def lacks_score(name: str, runs: Sequence[TaskRun]) -> bool:
-    """Return whether the harness lists a group without a score, as one of our tasks of which a mean says nothing.
+    """Return whether the harness lists a group without a score, because a mean over its tasks would say nothing.
 
     Args:
         name: the name of the group.
